@@ -1,0 +1,95 @@
+-- attainment: share of requests that met the latency targets
+-- group: latency targets
+-- caveat: unavailable accounting
+--
+-- Parameters
+--   ttft | target | saved SLO | TTFT target, in seconds
+--   tpot | target | saved SLO | TPOT target, in seconds
+--   slo | text | default | name of the saved SLO to take the targets from
+--   policy | one of journal offers router | journal | who is counted
+--   run | run | every run | a run id, or `last`: the run that started last
+--   from | seconds | 0 | only requests that arrived this long after the run's zero, or later
+--   to | seconds | no limit | only requests that arrived earlier than this
+--   last | seconds | no limit | only requests that arrived in so many seconds before the run's end
+--
+-- Columns
+--   run | text | run id
+--   policy | text | who was counted
+--   ttft | s | TTFT target
+--   tpot | s | TPOT target
+--   offered | count | requests
+--   scored | count | requests that the policy counts
+--   met | count | scored requests that completed within both targets
+--   attainment | ratio | met / scored
+--   excluded | count | offered - scored
+--
+-- Reading it
+--   journal scores completed, invalid, rejected, expired and failed requests, and any other whose
+--   output_len or ttft_s is null: a request cancelled after it was measured is excluded. offers scores
+--   every request. router scores all but cancelled, rejected and invalid ones, as the router's own
+--   figure does. Under journal and offers an unknown output_len cannot have met, so a run whose token
+--   accounting is unavailable attains 0. A null tpot_s cannot miss. attainment is null when nothing
+--   was scored. Without targets there are no rows.
+with
+chosen as (
+    select case when :run = 'last' then newest.run else :run end as run
+    from (select 1 as one) as always
+    left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
+),
+selected as (
+    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
+    from runs as r
+    join chosen as c on c.run is null or c.run = r.run
+),
+targets as (
+    select
+        coalesce(:policy, 'journal') as policy,
+        coalesce(:ttft, saved.ttft_s) as ttft,
+        coalesce(:tpot, saved.tpot_s) as tpot
+    from (select 1 as one) as always
+    left join slos as saved on saved.name = coalesce(:slo, 'default')
+),
+judged as (
+    select
+        s.run_id,
+        case
+            when g.policy = 'offers' then 1
+            when g.policy = 'router' then
+                case when t.terminal in ('cancelled', 'rejected', 'invalid') then 0 else 1 end
+            when t.terminal in ('completed', 'invalid', 'rejected', 'expired', 'failed') then 1
+            when t.output_len is null or t.ttft_s is null then 1
+            else 0
+        end as is_scored,
+        case
+            when t.terminal = 'completed' and t.ttft_s <= g.ttft
+                and (t.tpot_s is null or t.tpot_s <= g.tpot)
+                and (g.policy = 'router' or t.output_len is not null)
+            then 1
+            else 0
+        end as is_met
+    from selected as s
+    join terminals as t on t.run_id = s.run_id
+    join targets as g on 1 = 1
+    where t.arrived - s.first_s >= coalesce(:from, 0)
+        and t.arrived - s.first_s < coalesce(:to, 1e300)
+        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+),
+counted as (
+    select run_id, count(*) as offered, sum(is_scored) as scored, sum(is_met) as met
+    from judged
+    group by run_id
+)
+select
+    s.run as run,
+    g.policy as policy,
+    g.ttft as ttft,
+    g.tpot as tpot,
+    coalesce(c.offered, 0) as offered,
+    coalesce(c.scored, 0) as scored,
+    coalesce(c.met, 0) as met,
+    case when c.scored > 0 then 1e0 * c.met / c.scored end as attainment,
+    coalesce(c.offered - c.scored, 0) as excluded
+from selected as s
+join targets as g on g.ttft is not null and g.tpot is not null
+left join counted as c on c.run_id = s.run_id
+order by s.started_at, s.run

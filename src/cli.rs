@@ -1,0 +1,358 @@
+//! Arguments and help texts. The flags of `query NAME` are made from the query's header.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use crate::exit;
+use crate::output::Format;
+use crate::query::catalog::{self, Query};
+
+/// Ask Narwhal router journals why requests were slow, refused or failing.
+#[derive(Debug, Parser)]
+#[command(version, after_help = exit::HELP, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags that stand anywhere.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// The database
+    #[arg(
+        long,
+        global = true,
+        value_name = "PATH",
+        env = "NARWHAL_JQ_DB",
+        default_value = "narwhal.db"
+    )]
+    pub db: PathBuf,
+    /// When to color messages
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Print errors only
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// How long to wait while another process writes to the database
+    #[arg(long, global = true, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub busy_timeout: Duration,
+}
+
+/// When to color messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a number of seconds from 0");
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Load what is new in journals: files, folders, or `-` for standard input
+    Ingest(Ingest),
+    /// Ask a canned question; without a name, list them
+    Query(QueryFlags),
+    /// Run a SELECT of your own; it can only read
+    Sql(Sql),
+    /// Write the journal back as JSON Lines
+    Export(Export),
+    /// Save the latency targets that queries use when none are given
+    #[command(subcommand)]
+    Slo(Slo),
+    /// What was read, how far, and what is in the database
+    Status,
+    /// Check the database: integrity, identities, offsets against the files
+    Verify,
+    /// Lines that could not be read as they stand, with their place and the reason
+    Rejects(Rejects),
+}
+
+/// `ingest`.
+#[derive(Debug, Args)]
+pub struct Ingest {
+    /// Journals: files, folders with journals in them, or `-`
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// The last line is whole even without a newline
+    #[arg(long = "final")]
+    pub is_final: bool,
+    /// The first bad line ends it, and nothing of its file is kept (exit code 3)
+    #[arg(long)]
+    pub strict: bool,
+    /// The summary: text goes to stderr, json to stdout
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: SummaryFormat,
+}
+
+/// How `ingest` tells what it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    /// Lines for people, on stderr.
+    Text,
+    /// An object for programs, on stdout.
+    Json,
+}
+
+/// The flags of `query` that do not belong to one query.
+#[derive(Debug, Clone, Args)]
+#[command(subcommand_value_name = "NAME", subcommand_help_heading = "Queries")]
+pub struct QueryFlags {
+    /// Read what is new in this journal first (may be repeated)
+    #[arg(long, global = true, value_name = "PATH")]
+    pub ingest: Vec<PathBuf>,
+    /// How and where the answer is written
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// How and where an answer is written.
+#[derive(Debug, Clone, Args)]
+pub struct OutputFlags {
+    /// The form of the answer
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write the answer to a file, which appears when it is whole
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `query` with what was given for the query's own parameters.
+#[derive(Debug)]
+pub struct Ask {
+    /// The flags that every query has.
+    pub flags: QueryFlags,
+    /// The query asked; `None` lists the catalog.
+    pub query: Option<Query>,
+    /// The matched arguments of the query.
+    pub given: ArgMatches,
+}
+
+/// `sql`.
+#[derive(Debug, Args)]
+pub struct Sql {
+    /// The statement, or `-` to read it from standard input
+    #[arg(
+        required_unless_present = "file",
+        value_name = "SELECT",
+        allow_hyphen_values = true
+    )]
+    pub statement: Option<String>,
+    /// Read the statement from a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "statement")]
+    pub file: Option<PathBuf>,
+    /// How and where the answer is written
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// What to write: `journal`, all stored rows as JSON Lines in the order read
+    #[arg(value_parser = ["journal"], required = true)]
+    pub what: String,
+    /// The folder to write to, made when missing
+    #[arg(long, value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+/// `slo`.
+#[derive(Debug, Subcommand)]
+pub enum Slo {
+    /// Save targets
+    Set {
+        /// The name to save them under
+        #[arg(default_value = "default", value_parser = NonEmptyStringValueParser::new())]
+        name: String,
+        /// TTFT target: arrival to prefill done
+        #[arg(long, value_name = "SECONDS", value_parser = target)]
+        ttft: f64,
+        /// TPOT target: per output token after the first
+        #[arg(long, value_name = "SECONDS", value_parser = target)]
+        tpot: f64,
+    },
+    /// Show the saved targets
+    Show,
+    /// Remove saved targets
+    Clear {
+        /// The name they were saved under
+        #[arg(default_value = "default")]
+        name: String,
+    },
+}
+
+fn target(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
+        _ => Err(format!("{text:?} is not a number of seconds above 0")),
+    }
+}
+
+/// `rejects`.
+#[derive(Debug, Args)]
+pub struct Rejects {
+    /// How and where the answer is written
+    #[command(flatten)]
+    pub output: OutputFlags,
+    /// What to do
+    #[command(subcommand)]
+    pub action: Option<RejectsAction>,
+}
+
+/// What to do with rejects.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum RejectsAction {
+    /// List them (what happens without a word, too)
+    List,
+}
+
+/// What the user wants.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Flags that stand anywhere.
+    pub global: Global,
+    /// The subcommand.
+    pub command: Subcommanded,
+}
+
+/// A subcommand with its arguments.
+#[derive(Debug)]
+pub enum Subcommanded {
+    /// `ingest`
+    Ingest(Ingest),
+    /// `query`
+    Query(Box<Ask>),
+    /// `sql`
+    Sql(Sql),
+    /// `export`
+    Export(Export),
+    /// `slo`
+    Slo(Slo),
+    /// `status`
+    Status,
+    /// `verify`
+    Verify,
+    /// `rejects`
+    Rejects(Rejects),
+}
+
+/// Reads the command line. Wrong usage, `--help` and `--version` end the program here.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub fn parse() -> Result<Wanted> {
+    let catalog = catalog::shipped()?;
+    let matches = command(&catalog).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let command = match cli.command {
+        Command::Ingest(flags) => Subcommanded::Ingest(flags),
+        Command::Query(flags) => {
+            let (_, given) = matches.subcommand().expect("`query` was parsed");
+            let asked = given.subcommand();
+            let query =
+                asked.and_then(|(name, _)| catalog.into_iter().find(|query| query.name == name));
+            let given = asked.map_or_else(ArgMatches::default, |(_, given)| given.clone());
+            Subcommanded::Query(Box::new(Ask {
+                flags,
+                query,
+                given,
+            }))
+        }
+        Command::Sql(flags) => Subcommanded::Sql(flags),
+        Command::Export(flags) => Subcommanded::Export(flags),
+        Command::Slo(action) => Subcommanded::Slo(action),
+        Command::Status => Subcommanded::Status,
+        Command::Verify => Subcommanded::Verify,
+        Command::Rejects(flags) => Subcommanded::Rejects(flags),
+    };
+    Ok(Wanted {
+        global: cli.global,
+        command,
+    })
+}
+
+/// The whole command line, the flags of each query among it.
+fn command(catalog: &[Query]) -> clap::Command {
+    Cli::command().mut_subcommand("query", |command| {
+        command
+            .subcommands(catalog.iter().map(query_command))
+            .subcommand_required(false)
+            .arg_required_else_help(false)
+            .disable_help_subcommand(true)
+    })
+}
+
+fn query_command(query: &Query) -> clap::Command {
+    let parameters = query.parameters.iter().map(|parameter| {
+        Arg::new(parameter.name.clone())
+            .long(parameter.name.clone())
+            .value_name(parameter.kind.value_name())
+            .help(format!(
+                "{} [default: {}]",
+                parameter.meaning, parameter.default
+            ))
+            .allow_negative_numbers(true)
+            .help_heading("Parameters")
+    });
+    clap::Command::new(query.name.clone())
+        .about(query.purpose.clone())
+        .args(parameters)
+        .after_help(format!(
+            "Columns, how to read them, and the SQL: query {} --help",
+            query.name
+        ))
+        .after_long_help(manual(query))
+}
+
+/// The part of a query's help behind its flags.
+fn manual(query: &Query) -> String {
+    let width = query
+        .columns
+        .iter()
+        .map(|column| column.name.len())
+        .max()
+        .unwrap_or(0);
+    let mut text = "Columns:\n".to_owned();
+    for column in &query.columns {
+        text.push_str(&format!(
+            "  {:width$}  {} ({})\n",
+            column.name, column.meaning, column.unit
+        ));
+    }
+    if !query.reading.is_empty() {
+        text.push_str(&format!("\nReading it:\n  {}\n", query.reading));
+    }
+    let sql: Vec<&str> = query
+        .sql
+        .lines()
+        .skip_while(|line| line.starts_with("--"))
+        .collect();
+    text.push_str(&format!("\nSQL:\n  {}\n", sql.join("\n  ")));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound_and_no_parameter_is_a_flag_of_the_tool() {
+        command(&catalog::shipped().expect("the catalog can be read")).debug_assert();
+    }
+}

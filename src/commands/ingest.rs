@@ -1,0 +1,227 @@
+//! `ingest`: read journals, tell what was read.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Teller;
+use crate::cli::{Global, Ingest, SummaryFormat};
+use crate::exit::Exit;
+use crate::ingest::{Counters, FileReport, Options, Summary, Watcher, ingest};
+use crate::journal::inputs;
+
+pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
+    let options = Options {
+        is_final: flags.is_final,
+        is_strict: flags.strict,
+        busy_timeout: global.busy_timeout,
+    };
+    let teller = Teller::new(global);
+    let (summary, exit) = read(global, &flags.paths, &options)?;
+    match flags.format {
+        SummaryFormat::Text => tell(teller, &summary),
+        SummaryFormat::Json => {
+            let mut out = io::stdout();
+            serde_json::to_writer(&mut out, &summary).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    Ok(exit)
+}
+
+/// Reads what is new before a query; only what is unusual is told.
+pub(super) fn read_first(global: &Global, paths: &[PathBuf]) -> Result<Exit> {
+    let options = Options {
+        is_final: false,
+        is_strict: false,
+        busy_timeout: global.busy_timeout,
+    };
+    let (summary, exit) = read(global, paths, &options)?;
+    if summary.total.rejected + summary.total.repaired > 0 {
+        tell(Teller::new(global), &summary);
+    }
+    Ok(exit)
+}
+
+fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summary, Exit)> {
+    let teller = Teller::new(global);
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .context("cannot watch for Ctrl-C")?;
+    }
+    let mut inputs = Vec::new();
+    let mut exit = Exit::Done;
+    let mut failed = |message: &str| {
+        teller.error(message);
+        exit = Exit::Failed;
+    };
+    for path in paths {
+        match inputs::find(path) {
+            Ok(found) => {
+                inputs.extend(found.inputs);
+                for skipped in found.skipped {
+                    teller.note(&format!(
+                        "{}: skipped, not a journal by its name",
+                        skipped.display()
+                    ));
+                }
+            }
+            Err(error) => failed(&format!("{error:#}")),
+        }
+    }
+    let mut progress = Progress::new(teller, &inputs);
+    let summary = ingest(&global.db, &inputs, options, &stop, &mut progress)?;
+    progress.bar.finish_and_clear();
+    for error in &summary.failures {
+        failed(&format!("{error:#}"));
+    }
+    for file in &summary.files {
+        if file.is_no_journal {
+            failed(&format!(
+                "{}: not one line is a journal row: `narwhal-jq rejects` lists them with the reasons",
+                file.path
+            ));
+        }
+        if file.is_empty {
+            teller.note(&format!("{}: empty", file.path));
+        }
+    }
+    for (note, count) in &summary.notes {
+        teller.note(&note.in_words(*count));
+    }
+    if summary.is_interrupted {
+        teller.warn("interrupted: what was whole is committed, the next ingest goes on from there");
+        exit = Exit::Interrupted;
+    }
+    Ok((summary, exit))
+}
+
+fn tell(teller: Teller, summary: &Summary) {
+    if teller.is_quiet {
+        return;
+    }
+    let mut lines: Vec<String> = summary.files.iter().map(file_line).collect();
+    if summary.files.len() > 1 {
+        lines.push(format!(
+            "{} files: {}",
+            summary.files.len(),
+            counts(&summary.total)
+        ));
+    }
+    let Counters {
+        lines: read,
+        bytes,
+        rejected,
+        repaired,
+        ..
+    } = summary.total;
+    if read > 0 {
+        let seconds = summary.seconds.max(1e-9);
+        lines.push(format!(
+            "{seconds:.2} s, {:.0} lines/s, {:.1} MB/s",
+            read as f64 / seconds,
+            bytes as f64 / 1e6 / seconds
+        ));
+    }
+    if rejected + repaired > 0 {
+        lines.push("`narwhal-jq rejects` lists what was rejected or repaired".to_owned());
+    }
+    for line in lines {
+        // Nothing can be done when stderr is closed.
+        let _ = writeln!(io::stderr(), "{}", crate::output::text::escaped(&line));
+    }
+}
+
+fn file_line(file: &FileReport) -> String {
+    let from = match file.resumed_at {
+        0 => String::new(),
+        offset => format!(" (from byte {offset})"),
+    };
+    format!("{}{from}: {}", file.path, counts(&file.counters))
+}
+
+/// The counts that are not 0, in words.
+fn counts(counters: &Counters) -> String {
+    if counters.lines == 0 {
+        return match counters.pending_bytes {
+            0 => "nothing new".to_owned(),
+            bytes => format!("nothing new; {bytes} bytes of an unfinished line wait"),
+        };
+    }
+    let mut parts = vec![format!("{} lines", counters.lines)];
+    for (count, what) in [
+        (counters.builds, "builds"),
+        (counters.terminals, "terminals"),
+        (counters.attempt_failures, "attempt failures"),
+        (counters.events, "events"),
+        (counters.duplicates, "duplicates"),
+        (counters.rejected, "rejected"),
+        (counters.repaired, "repaired"),
+        (counters.forgotten, "of forgotten runs"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    if counters.pending_bytes > 0 {
+        parts.push(format!(
+            "{} bytes of an unfinished line wait",
+            counters.pending_bytes
+        ));
+    }
+    parts.join(", ")
+}
+
+/// A bar with bytes, rate and time left, when a terminal shows it.
+struct Progress {
+    bar: ProgressBar,
+    teller: Teller,
+}
+
+impl Progress {
+    fn new(teller: Teller, inputs: &[inputs::Input]) -> Self {
+        if teller.is_quiet || !io::stderr().is_terminal() {
+            return Self {
+                bar: ProgressBar::hidden(),
+                teller,
+            };
+        }
+        let sizes: Option<u64> = inputs
+            .iter()
+            .map(|input| match input {
+                inputs::Input::File(path) => path.metadata().ok().map(|metadata| metadata.len()),
+                inputs::Input::Stdin => None,
+            })
+            .sum();
+        let (bar, template) = match sizes {
+            Some(bytes) => (
+                ProgressBar::new(bytes),
+                "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            ),
+            None => (
+                ProgressBar::new_spinner(),
+                "{spinner} {bytes}, {bytes_per_sec}",
+            ),
+        };
+        let style = ProgressStyle::with_template(template).expect("the template is well formed");
+        Self {
+            bar: bar.with_style(style),
+            teller,
+        }
+    }
+}
+
+impl Watcher for Progress {
+    fn advanced(&mut self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.bar.suspend(|| self.teller.warn(message));
+    }
+}

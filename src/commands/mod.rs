@@ -1,0 +1,119 @@
+//! One file per subcommand: settings -> library call -> report.
+
+mod export;
+mod ingest;
+mod query;
+mod rejects;
+mod slo;
+mod sql;
+mod status;
+mod verify;
+
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Result;
+use rusqlite::Connection;
+
+use crate::cli::{Color, Global, OutputFlags, Subcommanded, Wanted};
+use crate::exit::Exit;
+use crate::output;
+use crate::output::target::Target;
+use crate::output::text::escaped;
+use crate::query::params::Bound;
+use crate::query::run;
+use crate::store;
+
+/// Does what the user wants.
+///
+/// # Errors
+/// Whatever stopped it, in words; see [`crate::exit::code_of`] for its exit code.
+pub fn run(wanted: Wanted) -> Result<Exit> {
+    let global = &wanted.global;
+    match &wanted.command {
+        Subcommanded::Ingest(flags) => ingest::run(global, flags),
+        Subcommanded::Query(ask) => query::run(global, ask),
+        Subcommanded::Sql(flags) => sql::run(global, flags),
+        Subcommanded::Export(flags) => export::run(global, flags),
+        Subcommanded::Slo(action) => slo::run(global, action),
+        Subcommanded::Status => status::run(global),
+        Subcommanded::Verify => verify::run(global),
+        Subcommanded::Rejects(flags) => rejects::run(global, flags),
+    }
+}
+
+/// Says things on stderr, unless they are not wanted.
+#[derive(Debug, Clone, Copy)]
+struct Teller {
+    is_quiet: bool,
+    is_colored: bool,
+}
+
+impl Teller {
+    fn new(global: &Global) -> Self {
+        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_colored = match global.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => io::stderr().is_terminal() && !is_plain,
+        };
+        Self {
+            is_quiet: global.quiet,
+            is_colored,
+        }
+    }
+
+    /// Something worth knowing.
+    fn note(self, message: &str) {
+        self.say("note", "36", message);
+    }
+
+    /// Something that may make a number other than expected.
+    fn warn(self, message: &str) {
+        self.say("warning", "33", message);
+    }
+
+    /// A failure that does not stop the rest. Never quiet.
+    fn error(self, message: &str) {
+        Self {
+            is_quiet: false,
+            ..self
+        }
+        .say("error", "31", message);
+    }
+
+    fn say(self, what: &str, color: &str, message: &str) {
+        if self.is_quiet {
+            return;
+        }
+        let message = escaped(message);
+        // Nothing can be done when stderr is closed.
+        let _ = if self.is_colored {
+            writeln!(io::stderr(), "\u{1b}[{color}m{what}:\u{1b}[0m {message}")
+        } else {
+            writeln!(io::stderr(), "{what}: {message}")
+        };
+    }
+}
+
+/// Runs a statement and writes its answer where and how the flags say; how many rows it had.
+fn answer(
+    connection: &mut Connection,
+    sql: &str,
+    bound: &[Bound],
+    flags: &OutputFlags,
+) -> Result<u64> {
+    let mut target = Target::open(flags.output.as_deref())?;
+    let is_terminal = target.is_terminal();
+    let rows = {
+        let mut sink = output::sink(flags.format, target.writer(), is_terminal);
+        run::run(connection, sql, bound, sink.as_mut())?
+    };
+    target.finish()?;
+    Ok(rows)
+}
+
+/// Opens the database of the global flags for reading.
+fn open_to_read(global: &Global) -> Result<Connection> {
+    store::open_to_read(&global.db, global.busy_timeout)
+}

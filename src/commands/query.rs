@@ -1,0 +1,67 @@
+//! `query`: answer a canned question, or list them.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+
+use super::{Teller, answer, ingest, open_to_read};
+use crate::cli::{Ask, Global};
+use crate::exit::Exit;
+use crate::query::catalog::{self, Query};
+use crate::query::{caveats, params};
+
+pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
+    let Some(query) = &ask.query else {
+        list(&catalog::shipped()?)?;
+        return Ok(Exit::Done);
+    };
+    let exit = match ask.flags.ingest.as_slice() {
+        [] => Exit::Done,
+        paths => ingest::read_first(global, paths)?,
+    };
+    if exit == Exit::Interrupted {
+        return Ok(exit);
+    }
+    let teller = Teller::new(global);
+    let mut connection = open_to_read(global)?;
+    let bound = params::bind(&connection, query, |name| {
+        ask.given.get_one::<String>(name).cloned()
+    })?;
+    let caveats = caveats::of(&connection, query, &bound)?;
+    let rows = answer(&mut connection, &query.sql, &bound, &ask.flags.output)?;
+    if rows == 0 {
+        teller.note("no rows");
+    }
+    for caveat in caveats {
+        teller.note(&caveat);
+    }
+    Ok(exit)
+}
+
+/// The catalog in groups, a line each.
+fn list(catalog: &[Query]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    let width = catalog
+        .iter()
+        .map(|query| query.name.len())
+        .max()
+        .unwrap_or(0);
+    let mut groups: Vec<&str> = Vec::new();
+    for query in catalog {
+        if !groups.contains(&query.group.as_str()) {
+            groups.push(&query.group);
+        }
+    }
+    for group in groups {
+        writeln!(out, "{group}")?;
+        for query in catalog.iter().filter(|query| query.group == group) {
+            writeln!(out, "  {:width$}  {}", query.name, query.purpose)?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(
+        out,
+        "`narwhal-jq query NAME --help` is the manual of a query."
+    )?;
+    Ok(())
+}

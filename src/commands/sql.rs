@@ -1,0 +1,30 @@
+//! `sql`: a statement of the user's own.
+
+use std::fs;
+use std::io::Read;
+
+use anyhow::{Context, Result};
+
+use super::{Teller, answer, open_to_read};
+use crate::cli::{Global, Sql};
+use crate::exit::Exit;
+
+pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
+    let sql = match (&flags.file, flags.statement.as_deref()) {
+        (Some(path), _) => fs::read_to_string(path)
+            .with_context(|| format!("cannot read the SQL in {}", path.display()))?,
+        (None, Some("-")) => {
+            let mut sql = String::new();
+            std::io::stdin()
+                .read_to_string(&mut sql)
+                .context("cannot read the SQL from standard input")?;
+            sql
+        }
+        (None, statement) => statement.unwrap_or_default().to_owned(),
+    };
+    let mut connection = open_to_read(global)?;
+    if answer(&mut connection, &sql, &[], &flags.output)? == 0 {
+        Teller::new(global).note("no rows");
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,104 @@
+//! The exit codes, and which failure gives which.
+
+use std::fmt;
+use std::io;
+
+/// How the program ends. `--help` prints this table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; also when nothing was new or some lines were rejected.
+    Done = 0,
+    /// Failed; also when one of several files could not be read, or not one line of a file was a
+    /// journal row.
+    Failed = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// `--strict` met a bad line.
+    BadLine = 3,
+    /// The database was busy for longer than `--busy-timeout`.
+    Busy = 4,
+    /// The database was made by a newer version.
+    Newer = 5,
+    /// `ingest` was interrupted; what was whole is committed.
+    Interrupted = 130,
+}
+
+/// The table of [`Exit`] for `--help`.
+pub const HELP: &str = "\
+Exit codes:
+  0    done, also when nothing was new or some lines were rejected (said on stderr)
+  1    failed, also when one of several files could not be read (the others are ingested),
+       or not one line of a file was a journal row
+  2    wrong usage
+  3    --strict met a bad line
+  4    the database was busy for longer than --busy-timeout
+  5    the database was made by a newer version
+  130  interrupted; what was whole is committed";
+
+/// An error with an exit code of its own. Every other error is [`Exit::Failed`].
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    /// An error that ends the program with `exit`.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+        }
+    }
+
+    /// An error of the user's making.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The exit code of an error. A closed pipe is quiet success: the reader had enough.
+pub fn code_of(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        if let Some(failure) = cause.downcast_ref::<Failure>() {
+            return failure.exit;
+        }
+        if let Some(error) = cause.downcast_ref::<rusqlite::Error>()
+            && is_busy(error)
+        {
+            return Exit::Busy;
+        }
+        if is_closed_pipe(cause) {
+            return Exit::Done;
+        }
+    }
+    Exit::Failed
+}
+
+/// Whether SQLite gave up waiting for a lock.
+pub fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseBusy | DatabaseLocked)
+    )
+}
+
+fn is_closed_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let kind = cause
+        .downcast_ref::<io::Error>()
+        .map(io::Error::kind)
+        .or_else(|| match cause.downcast_ref::<csv::Error>()?.kind() {
+            csv::ErrorKind::Io(error) => Some(error.kind()),
+            _ => None,
+        });
+    kind == Some(io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,626 @@
+//! The loop of an ingest: source -> lines -> rows -> write, in batches; and the account of it.
+//!
+//! A batch of whole lines and the source's new offset are one transaction. Nothing is opened for
+//! writing before there is a whole line to write.
+
+mod notes;
+mod stdin;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rusqlite::Connection;
+use serde::Serialize;
+
+pub use notes::Note;
+
+use crate::exit::{Exit, Failure};
+use crate::journal::inputs::Input;
+use crate::journal::lines::{Ending, Line, Lines, MAX_LINE, Position};
+use crate::journal::pieces::{Content, PieceKind, read_line};
+use crate::journal::record::Row;
+use crate::store;
+use crate::store::sources::{self, FileId, Resumption};
+use crate::store::write::{Reached, Reject, RejectKind, Stored, Writer};
+
+/// Lines per transaction: more gained nothing, fewer cost commits.
+const BATCH_LINES: u64 = 50_000;
+
+/// How to read.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Whether the last line is whole even without a newline.
+    pub is_final: bool,
+    /// Whether the first bad line ends it.
+    pub is_strict: bool,
+    /// How long to wait for the write lock.
+    pub busy_timeout: Duration,
+}
+
+/// What this call did with a file, or with all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Bytes read, up to the last whole line.
+    pub bytes: u64,
+    /// Lines read, blank ones too.
+    pub lines: u64,
+    /// Build rows stored.
+    pub builds: u64,
+    /// Terminals stored.
+    pub terminals: u64,
+    /// Attempt failures stored.
+    pub attempt_failures: u64,
+    /// Events stored.
+    pub events: u64,
+    /// Rows that were stored before.
+    pub duplicates: u64,
+    /// Lines, or parts of lines, that gave no row.
+    pub rejected: u64,
+    /// Lines, or parts of lines, that were mended.
+    pub repaired: u64,
+    /// Rows of forgotten runs.
+    pub forgotten: u64,
+    /// Bytes of an unfinished last line, which wait.
+    pub pending_bytes: u64,
+}
+
+impl Counters {
+    fn add(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.lines += other.lines;
+        self.builds += other.builds;
+        self.terminals += other.terminals;
+        self.attempt_failures += other.attempt_failures;
+        self.events += other.events;
+        self.duplicates += other.duplicates;
+        self.rejected += other.rejected;
+        self.repaired += other.repaired;
+        self.forgotten += other.forgotten;
+        self.pending_bytes += other.pending_bytes;
+    }
+}
+
+/// What this call did with one file.
+#[derive(Debug, Clone, Serialize)]
+pub struct FileReport {
+    /// The file as the user named it.
+    pub path: String,
+    /// Where reading went on.
+    pub resumed_at: u64,
+    /// The counts.
+    #[serde(flatten)]
+    pub counters: Counters,
+    /// Whether not one line of it, now or before, was a journal row.
+    #[serde(skip)]
+    pub is_no_journal: bool,
+    /// Whether there is not one byte in it.
+    #[serde(skip)]
+    pub is_empty: bool,
+}
+
+/// What an ingest did.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// Each file, in the order read.
+    pub files: Vec<FileReport>,
+    /// All files together.
+    pub total: Counters,
+    /// How long it took.
+    pub seconds: f64,
+    /// What was kept though this release does not know it, and how often.
+    #[serde(skip)]
+    pub notes: BTreeMap<Note, u64>,
+    /// Files that could not be read, with the reason.
+    #[serde(skip)]
+    pub failures: Vec<anyhow::Error>,
+    /// Whether it was interrupted.
+    #[serde(skip)]
+    pub is_interrupted: bool,
+}
+
+/// Whoever watches an ingest.
+pub trait Watcher {
+    /// So many more bytes were read.
+    fn advanced(&mut self, bytes: u64);
+    /// Something the user should know of now.
+    fn warn(&mut self, message: &str);
+}
+
+/// Reads what is new of the inputs into the database.
+///
+/// # Errors
+/// When the database cannot be written, or a strict ingest met a bad line. A file that cannot be
+/// read does not stop the others: see [`Summary::failures`].
+pub fn ingest(
+    database: &Path,
+    inputs: &[Input],
+    options: &Options,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Summary> {
+    let started = Instant::now();
+    let mut summary = Summary {
+        files: Vec::new(),
+        total: Counters::default(),
+        seconds: 0.0,
+        notes: BTreeMap::new(),
+        failures: Vec::new(),
+        is_interrupted: false,
+    };
+    let looks: Vec<Result<Look>> = look_at_all(database, inputs, options)?;
+    let must_write = looks.iter().any(|look| matches!(look, Ok(Look::New)));
+    let connection = must_write
+        .then(|| store::open_to_write(database, options.busy_timeout))
+        .transpose()?;
+    let mut writer = connection.as_ref().map(Writer::new).transpose()?;
+    let mut outcome = Ok(());
+    for (input, look) in inputs.iter().zip(looks) {
+        if stop.load(Ordering::Relaxed) {
+            summary.is_interrupted = true;
+            break;
+        }
+        let report = match (look, &mut writer) {
+            (Ok(Look::New), Some(writer)) => {
+                let notes = &mut summary.notes;
+                let mut reading = Reading {
+                    options,
+                    stop,
+                    watcher,
+                    writer,
+                    notes,
+                    input,
+                };
+                reading.read()
+            }
+            (Ok(Look::Old(report)), _) => Ok((report, None)),
+            (Ok(Look::New), None) => unreachable!("a writer was opened for new lines"),
+            (Err(failure), _) => {
+                summary.failures.push(failure);
+                continue;
+            }
+        };
+        match report {
+            Ok((report, failure)) => {
+                summary.total.add(&report.counters);
+                summary.files.push(report);
+                summary.failures.extend(failure);
+            }
+            Err(error) => {
+                outcome = Err(store::explain(database, error));
+                break;
+            }
+        }
+    }
+    drop(writer);
+    if let Some(connection) = connection {
+        store::close(connection)?;
+    }
+    outcome?;
+    summary.is_interrupted |= stop.load(Ordering::Relaxed);
+    summary.seconds = started.elapsed().as_secs_f64();
+    Ok(summary)
+}
+
+/// What a file holds for this call.
+enum Look {
+    /// At least one whole line to read.
+    New,
+    /// Nothing to read.
+    Old(FileReport),
+}
+
+fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<Vec<Result<Look>>> {
+    let is_there = database.metadata().is_ok_and(|metadata| metadata.len() > 0);
+    let known = if is_there {
+        let connection = open_to_look(database, options)?;
+        sources::load_all(&connection).map_err(|error| store::explain(database, error.into()))?
+    } else {
+        Vec::new()
+    };
+    Ok(inputs
+        .iter()
+        .map(|input| look_at(input, &known, options))
+        .collect())
+}
+
+/// An older database is brought up to date by opening it for writing, which comes first then.
+fn open_to_look(database: &Path, options: &Options) -> Result<Connection> {
+    match store::open_to_read(database, options.busy_timeout) {
+        Ok(connection) => Ok(connection),
+        Err(error) if error.downcast_ref::<store::OlderSchema>().is_some() => {
+            store::close(store::open_to_write(database, options.busy_timeout)?)?;
+            store::open_to_read(database, options.busy_timeout)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Result<Look> {
+    let Input::File(path) = input else {
+        return Ok(Look::New);
+    };
+    let cannot = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(cannot)?;
+    let metadata = file.metadata().with_context(cannot)?;
+    if is_compressed(path) {
+        anyhow::bail!(
+            "cannot read {}: compressed journals are not read yet; use `zcat` or `zstdcat` and \
+             `narwhal-jq ingest -`",
+            path.display()
+        );
+    }
+    let resumption =
+        sources::recognise(known, &file, Some(FileId::of(&metadata))).with_context(cannot)?;
+    let offset = resumption
+        .as_ref()
+        .map_or(0, |resumption| resumption.position.offset);
+    file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
+    let mut rest = Lines::new(&mut file, ending(options));
+    if rest.next_line().with_context(cannot)?.is_some() {
+        return Ok(Look::New);
+    }
+    let pending_bytes = rest.pending_bytes();
+    Ok(Look::Old(FileReport {
+        path: input.label(),
+        resumed_at: offset,
+        counters: Counters {
+            pending_bytes,
+            ..Counters::default()
+        },
+        is_no_journal: resumption.is_some_and(|resumption| !resumption.source.has_rows),
+        is_empty: metadata.len() == 0,
+    }))
+}
+
+fn is_compressed(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "gz" || extension == "zst")
+}
+
+fn ending(options: &Options) -> Ending {
+    if options.is_final {
+        Ending::Complete
+    } else {
+        Ending::Open
+    }
+}
+
+/// One input on its way into the database.
+struct Reading<'i, 'w, 'c> {
+    options: &'i Options,
+    stop: &'i AtomicBool,
+    watcher: &'i mut dyn Watcher,
+    writer: &'w mut Writer<'c>,
+    notes: &'i mut BTreeMap<Note, u64>,
+    input: &'i Input,
+}
+
+/// An opened input, and the source that it turned out to be.
+struct Opened {
+    bytes: Box<dyn Read>,
+    file: Option<FileId>,
+    ending: Ending,
+    /// Whether reading may have to wait for more.
+    is_stream: bool,
+    resumption: Option<Resumption>,
+    /// Said when the file does not hold any more what was read of it.
+    lost: Option<String>,
+}
+
+/// A report, and why it ends early.
+type Outcome = (FileReport, Option<anyhow::Error>);
+
+impl Reading<'_, '_, '_> {
+    fn read(&mut self) -> Result<Outcome> {
+        loop {
+            // Opened under the lock: no other ingest can move the source in between.
+            if matches!(self.input, Input::File(_)) {
+                self.writer.begin()?;
+            }
+            let opened = match self.open() {
+                Ok(opened) => opened,
+                Err(error) => {
+                    self.give_up_lock()?;
+                    return Ok((self.report(0, Counters::default(), false), Some(error)));
+                }
+            };
+            if let Some(outcome) = self.read_opened(opened)? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    fn give_up_lock(&mut self) -> Result<()> {
+        if !self.writer.connection().is_autocommit() {
+            self.writer.roll_back()?;
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Opened> {
+        let known = sources::load_all(self.writer.connection())?;
+        match self.input {
+            Input::Stdin => {
+                let (bytes, resumption) =
+                    stdin::open(&known).context("cannot read standard input")?;
+                let ending = Ending::Complete;
+                Ok(Opened {
+                    bytes,
+                    file: None,
+                    ending,
+                    is_stream: true,
+                    resumption,
+                    lost: None,
+                })
+            }
+            Input::File(path) => {
+                let cannot = || format!("cannot read {}", path.display());
+                let mut file = File::open(path).with_context(cannot)?;
+                let id = FileId::of(&file.metadata().with_context(cannot)?);
+                let resumption =
+                    sources::recognise(&known, &file, Some(id)).with_context(cannot)?;
+                let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
+                file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
+                let before = known.iter().find(|source| {
+                    resumption.is_none()
+                        && source.path == stored_path(path)
+                        && source.file == Some(id)
+                });
+                let lost = before.map(|source| {
+                    format!(
+                        "{}: does not hold any more what was read of it up to byte {} (truncated or \
+                         rewritten): read from the start, as a new source",
+                        path.display(),
+                        source.offset
+                    )
+                });
+                Ok(Opened {
+                    bytes: Box::new(file),
+                    file: Some(id),
+                    ending: ending(self.options),
+                    is_stream: false,
+                    resumption,
+                    lost,
+                })
+            }
+        }
+    }
+
+    /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
+    /// it must be opened anew.
+    fn read_opened(&mut self, opened: Opened) -> Result<Option<Outcome>> {
+        let Opened {
+            bytes,
+            file,
+            ending,
+            is_stream,
+            resumption,
+            lost,
+        } = opened;
+        if let Some(lost) = lost {
+            self.watcher.warn(&lost);
+        }
+        let path = match self.input {
+            Input::Stdin => "-".to_owned(),
+            Input::File(path) => stored_path(path),
+        };
+        let mut had_rows = resumption.as_ref().is_some_and(|from| from.source.has_rows);
+        let mut source_id = resumption.as_ref().map(|from| from.source.source_id);
+        let position = resumption.map_or_else(Position::default, |from| from.position);
+        let resumed_at = position.offset;
+        let mut lines = Lines::resumed(bytes, ending, position);
+        let mut counters = Counters::default();
+        let mut committed_at = resumed_at;
+        let mut batch = 0;
+        let batch_lines = if self.options.is_strict {
+            u64::MAX
+        } else {
+            BATCH_LINES
+        };
+        let mut failure = None;
+        while !self.stop.load(Ordering::Relaxed) {
+            let line = match lines.next_line() {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(error) => {
+                    failure = Some(anyhow::Error::new(error).context(self.cannot_read()));
+                    break;
+                }
+            };
+            if self.writer.connection().is_autocommit() {
+                self.writer.begin()?;
+                if let Some(source_id) = source_id
+                    && self.offset_of(source_id)? != Some(line.offset)
+                {
+                    self.writer.roll_back()?;
+                    return Ok(None);
+                }
+            }
+            let source_id = match source_id {
+                Some(source_id) => source_id,
+                None => *source_id.insert(sources::insert(self.writer.connection(), &path, file)?),
+            };
+            self.writer.enter(source_id)?;
+            self.take(&line, &mut counters)?;
+            batch += 1;
+            let may_wait = is_stream && !lines.has_buffered_line();
+            if batch >= batch_lines || may_wait {
+                self.commit(&path, file, &lines)?;
+                self.watcher.advanced(lines.offset() - committed_at);
+                (committed_at, batch) = (lines.offset(), 0);
+            }
+        }
+        if batch > 0 {
+            self.commit(&path, file, &lines)?;
+            self.watcher.advanced(lines.offset() - committed_at);
+        } else {
+            self.give_up_lock()?;
+        }
+        counters.bytes = lines.offset() - resumed_at;
+        counters.pending_bytes = lines.pending_bytes();
+        had_rows |=
+            counters.builds + counters.terminals + counters.events + counters.duplicates > 0;
+        let is_no_journal = !had_rows && lines.line_count() > 0;
+        let mut report = self.report(resumed_at, counters, is_no_journal);
+        report.is_empty = lines.line_count() == 0 && lines.pending_bytes() == 0;
+        Ok(Some((report, failure)))
+    }
+
+    fn cannot_read(&self) -> String {
+        format!("cannot read {}", self.input.label())
+    }
+
+    fn report(&self, resumed_at: u64, counters: Counters, is_no_journal: bool) -> FileReport {
+        FileReport {
+            path: self.input.label(),
+            resumed_at,
+            counters,
+            is_no_journal,
+            is_empty: false,
+        }
+    }
+
+    fn offset_of(&self, source_id: i64) -> Result<Option<u64>> {
+        let offset: i64 = self
+            .writer
+            .connection()
+            .prepare_cached("select offset_bytes from sources where source_id = ?1")?
+            .query_row([source_id], |row| row.get(0))?;
+        Ok(u64::try_from(offset).ok())
+    }
+
+    fn commit(
+        &mut self,
+        path: &str,
+        file: Option<FileId>,
+        lines: &Lines<Box<dyn Read>>,
+    ) -> Result<()> {
+        let reached = Reached {
+            path,
+            file,
+            offset: lines.offset(),
+            lines: lines.line_count(),
+            head: lines.head(),
+            tail: lines.tail(),
+        };
+        Ok(self.writer.commit(&reached)?)
+    }
+
+    /// Stores what a line holds.
+    fn take(&mut self, line: &Line<'_>, counters: &mut Counters) -> Result<()> {
+        counters.lines += 1;
+        if line.is_oversized() {
+            let reason = format!("longer than {} MiB", MAX_LINE >> 20);
+            return self.reject(line, RejectKind::Rejected, 0, line.len, &reason, counters);
+        }
+        match read_line(line.bytes) {
+            Content::Blank => Ok(()),
+            Content::Row(row) => self.store(line, &row, 0, line.bytes.len(), counters),
+            Content::Pieces(pieces) => {
+                for piece in &pieces {
+                    let (at, len) = (piece.at, piece.len as u64);
+                    match &piece.kind {
+                        PieceKind::Row(row) => self.store(line, row, at, piece.len, counters)?,
+                        PieceKind::Rejected(reason) => {
+                            self.reject(line, RejectKind::Rejected, at, len, reason, counters)?;
+                        }
+                        PieceKind::Repaired(what) => {
+                            self.reject(line, RejectKind::Repaired, at, len, what, counters)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn store(
+        &mut self,
+        line: &Line<'_>,
+        row: &Row<'_>,
+        at: usize,
+        len: usize,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let byte_offset = line.offset + at as u64;
+        notes::note(row, self.notes);
+        let stored = match row {
+            Row::Build(row) => self.writer.build(row, byte_offset)?,
+            Row::Terminal(row) => self.writer.terminal(row, byte_offset)?,
+            Row::Event(row) => self.writer.event(row, byte_offset)?,
+        };
+        match (stored, row) {
+            (Stored::Duplicate, _) => counters.duplicates += 1,
+            (Stored::Conflict, _) => {
+                let reason = "conflict: another row of the same run, rid and arrived was stored before, \
+                              and stays";
+                self.reject(line, RejectKind::Rejected, at, len as u64, reason, counters)?;
+            }
+            (Stored::New, Row::Build(_)) => counters.builds += 1,
+            (Stored::New, Row::Terminal(row)) => {
+                counters.terminals += 1;
+                counters.attempt_failures += row
+                    .attempt_failures
+                    .as_ref()
+                    .map_or(0, |entries| entries.len() as u64);
+            }
+            (Stored::New, Row::Event(_)) => counters.events += 1,
+        }
+        Ok(())
+    }
+
+    fn reject(
+        &mut self,
+        line: &Line<'_>,
+        kind: RejectKind,
+        at: usize,
+        len: u64,
+        reason: &str,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let byte_offset = line.offset + at as u64;
+        let raw = &line.bytes[at..line.bytes.len().min(at + len as usize)];
+        if self.options.is_strict {
+            self.writer.roll_back()?;
+            let shown: String = String::from_utf8_lossy(raw).chars().take(200).collect();
+            let message = format!(
+                "{}:{}:{byte_offset}: {reason}; nothing of this file was kept: {shown:?}",
+                self.input.label(),
+                line.number
+            );
+            return Err(Failure::new(Exit::BadLine, message).into());
+        }
+        match kind {
+            RejectKind::Rejected => counters.rejected += 1,
+            RejectKind::Repaired => counters.repaired += 1,
+        }
+        let reject = Reject {
+            kind,
+            line_no: line.number,
+            byte_offset,
+            len_bytes: len,
+            reason,
+            raw,
+        };
+        Ok(self.writer.reject(&reject)?)
+    }
+}
+
+/// The name of a file as `sources` keeps it: absolute, links not followed.
+fn stored_path(path: &Path) -> String {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Reads a file's bytes from a position to its end.
+fn from_position(mut file: File, offset: u64) -> io::Result<File> {
+    file.seek(SeekFrom::Start(offset))?;
+    Ok(file)
+}

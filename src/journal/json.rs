@@ -1,0 +1,521 @@
+//! A pull reader over the JSON of one line, and the few things it forgives.
+//!
+//! A general JSON library cannot read a journal as SEMANTICS asks: the writer can emit `NaN` and
+//! lone surrogates, a key may stand twice, an integer may not fit, and a line may hold a torn
+//! record with a whole one behind it. This reader says where a value ends, mends what may be
+//! mended (and tells), and otherwise gives the byte and the reason. Text without escapes is
+//! borrowed from the line. It knows JSON, not journals.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Number, Value};
+
+/// Objects and arrays may nest this deep, the outermost one counted.
+pub const MAX_DEPTH: usize = 128;
+
+/// Why a value could not be read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    /// Not JSON that may be kept: the byte in the text, and why.
+    Syntax {
+        /// Byte offset in the text given to [`Reader::new`].
+        at: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// Good JSON that does not have the shape of a journal row.
+    Shape(String),
+}
+
+impl Fault {
+    /// The same fault, said of the field that holds the value.
+    pub fn in_field(self, field: &str) -> Self {
+        match self {
+            Self::Shape(why) if why.starts_with('.') || why.starts_with('[') => {
+                Self::Shape(format!("{field}{why}"))
+            }
+            Self::Shape(why) => Self::Shape(format!("{field} {why}")),
+            syntax => syntax,
+        }
+    }
+}
+
+/// Something that was mended while reading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repair {
+    /// Byte offset in the text.
+    pub at: usize,
+    /// What stood there and what was read instead.
+    pub what: &'static str,
+}
+
+/// What kind of value comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`.
+    Null,
+    /// A string.
+    Text,
+    /// A number, or one of the tokens that Python writes for none.
+    Number,
+    /// `true` or `false`.
+    Flag,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+}
+
+impl Kind {
+    /// The kind as a message names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Text => "text",
+            Self::Number => "a number",
+            Self::Flag => "true or false",
+            Self::Object => "an object",
+            Self::Array => "an array",
+        }
+    }
+}
+
+/// A JSON number as it was written: whole, or with a fraction or exponent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// Written without fraction and exponent.
+    Int(i64),
+    /// Written with a fraction or an exponent; always finite.
+    Real(f64),
+}
+
+/// The reader. Its position only grows.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    pos: usize,
+    depth: usize,
+    /// Whether the innermost object or array has had no member yet.
+    fresh: bool,
+    /// What was mended so far, in order.
+    pub repairs: Vec<Repair>,
+}
+
+type Read<T> = Result<T, Fault>;
+
+impl<'a> Reader<'a> {
+    /// A reader of `text` that begins at byte `pos`, which must be a character's first byte.
+    pub fn new(text: &'a str, pos: usize) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            pos,
+            depth: 0,
+            fresh: false,
+            repairs: Vec::new(),
+        }
+    }
+
+    /// The byte after what was read.
+    pub fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// The byte after what was read and the blanks behind it.
+    pub fn position_after_blanks(&mut self) -> usize {
+        self.skip_blanks();
+        self.pos
+    }
+
+    /// The kind of the next value.
+    ///
+    /// # Errors
+    /// When no value begins here.
+    pub fn peek(&mut self) -> Read<Kind> {
+        self.skip_blanks();
+        match self.bytes.get(self.pos) {
+            Some(b'"') => Ok(Kind::Text),
+            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => Ok(Kind::Number),
+            Some(b'n') => Ok(Kind::Null),
+            Some(b't' | b'f') => Ok(Kind::Flag),
+            Some(b'{') => Ok(Kind::Object),
+            Some(b'[') => Ok(Kind::Array),
+            _ => Err(self.expected("a value")),
+        }
+    }
+
+    /// Steps into an object.
+    ///
+    /// # Errors
+    /// When none begins here, or it nests too deep.
+    pub fn begin_object(&mut self) -> Read<()> {
+        self.begin(b'{', "`{`")
+    }
+
+    /// Steps into an array.
+    ///
+    /// # Errors
+    /// When none begins here, or it nests too deep.
+    pub fn begin_array(&mut self) -> Read<()> {
+        self.begin(b'[', "`[`")
+    }
+
+    fn begin(&mut self, open: u8, name: &str) -> Read<()> {
+        self.skip_blanks();
+        if self.bytes.get(self.pos) != Some(&open) {
+            return Err(self.expected(name));
+        }
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.fault(format!("nested deeper than {MAX_DEPTH}")));
+        }
+        self.pos += 1;
+        self.fresh = true;
+        Ok(())
+    }
+
+    /// The next key of the object, its colon read; `None` steps out of the object.
+    ///
+    /// # Errors
+    /// When the text is not an object's next member or end.
+    #[inline]
+    pub fn next_key(&mut self) -> Read<Option<Cow<'a, str>>> {
+        if !self.next_member(b'}', "`,` or `}`")? {
+            return Ok(None);
+        }
+        if self.bytes.get(self.pos) != Some(&b'"') {
+            return Err(self.expected("a key"));
+        }
+        let key = self.string()?;
+        self.skip_blanks();
+        if self.bytes.get(self.pos) != Some(&b':') {
+            return Err(self.expected("`:`"));
+        }
+        self.pos += 1;
+        Ok(Some(key))
+    }
+
+    /// Whether the array has a next element; `false` steps out of it.
+    ///
+    /// # Errors
+    /// When the text is not an array's next element or end.
+    pub fn next_element(&mut self) -> Read<bool> {
+        self.next_member(b']', "`,` or `]`")
+    }
+
+    #[inline]
+    fn next_member(&mut self, close: u8, name: &str) -> Read<bool> {
+        self.skip_blanks();
+        let fresh = std::mem::replace(&mut self.fresh, false);
+        match self.bytes.get(self.pos) {
+            Some(byte) if *byte == close => {
+                self.pos += 1;
+                self.depth -= 1;
+                Ok(false)
+            }
+            Some(b',') if !fresh => {
+                self.pos += 1;
+                self.skip_blanks();
+                Ok(true)
+            }
+            Some(_) if fresh => Ok(true),
+            _ => Err(self.expected(name)),
+        }
+    }
+
+    /// Reads `null`.
+    ///
+    /// # Errors
+    /// When the text is not `null`.
+    pub fn null(&mut self) -> Read<()> {
+        self.word("null")
+    }
+
+    /// Reads `true` or `false`.
+    ///
+    /// # Errors
+    /// When the text is neither.
+    pub fn flag(&mut self) -> Read<bool> {
+        if self.bytes.get(self.pos) == Some(&b't') {
+            self.word("true").map(|()| true)
+        } else {
+            self.word("false").map(|()| false)
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Read<()> {
+        if !self.bytes[self.pos..].starts_with(word.as_bytes()) {
+            return Err(self.expected("a value"));
+        }
+        self.pos += word.len();
+        Ok(())
+    }
+
+    /// Reads a number. `None` for what has no number: `NaN`, an infinity, a number beyond a float.
+    ///
+    /// # Errors
+    /// When it is no number, or an integer beyond 64 bits signed.
+    pub fn number(&mut self) -> Read<Option<Figure>> {
+        let start = self.pos;
+        for (token, what) in [
+            ("NaN", "NaN read as null"),
+            ("Infinity", "Infinity read as null"),
+            ("-Infinity", "-Infinity read as null"),
+        ] {
+            let first = self.bytes.get(start + usize::from(token.starts_with('-')));
+            if matches!(first, Some(b'N' | b'I'))
+                && self.bytes[start..].starts_with(token.as_bytes())
+            {
+                self.pos += token.len();
+                self.repairs.push(Repair { at: start, what });
+                return Ok(None);
+            }
+        }
+        if self.bytes.get(self.pos) == Some(&b'-') {
+            self.pos += 1;
+        }
+        let whole = self.pos;
+        self.digits()?;
+        if self.bytes[whole] == b'0' && self.pos > whole + 1 {
+            self.pos = whole;
+            return Err(self.fault("a number with a leading zero".to_owned()));
+        }
+        let mut real = false;
+        if self.bytes.get(self.pos) == Some(&b'.') {
+            real = true;
+            self.pos += 1;
+            self.digits()?;
+        }
+        if matches!(self.bytes.get(self.pos), Some(b'e' | b'E')) {
+            real = true;
+            self.pos += 1;
+            if matches!(self.bytes.get(self.pos), Some(b'+' | b'-')) {
+                self.pos += 1;
+            }
+            self.digits()?;
+        }
+        let token = &self.text[start..self.pos];
+        if !real {
+            return match token.parse() {
+                Ok(int) => Ok(Some(Figure::Int(int))),
+                Err(_) => {
+                    self.pos = start;
+                    Err(self.fault("an integer beyond 64 bits signed".to_owned()))
+                }
+            };
+        }
+        // The grammar above is a subset of what `f64` parses, so only the range can fail.
+        match token.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Some(Figure::Real(value))),
+            _ => {
+                let what = "a number beyond a float read as null";
+                self.repairs.push(Repair { at: start, what });
+                Ok(None)
+            }
+        }
+    }
+
+    #[inline]
+    fn digits(&mut self) -> Read<()> {
+        let start = self.pos;
+        while matches!(self.bytes.get(self.pos), Some(b'0'..=b'9')) {
+            self.pos += 1;
+        }
+        if self.pos == start {
+            Err(self.expected("a digit"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reads a string.
+    ///
+    /// # Errors
+    /// When none begins here, or it is not well formed.
+    #[inline]
+    pub fn string(&mut self) -> Read<Cow<'a, str>> {
+        if self.bytes.get(self.pos) != Some(&b'"') {
+            return Err(self.expected("text"));
+        }
+        let start = self.pos + 1;
+        self.pos = start;
+        match self.plain_run()? {
+            b'"' => {
+                let text = &self.text[start..self.pos];
+                self.pos += 1;
+                Ok(Cow::Borrowed(text))
+            }
+            _ => self.escaped_string(start).map(Cow::Owned),
+        }
+    }
+
+    /// Moves to the next `"` or `\`, which it returns.
+    #[inline]
+    fn plain_run(&mut self) -> Read<u8> {
+        let rest = &self.bytes[self.pos..];
+        let len = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        if let Some(control) = rest[..len].iter().position(|byte| *byte < 0x20) {
+            self.pos += control;
+            let byte = rest[control];
+            return Err(self.fault(match byte {
+                0 => "a NUL byte".to_owned(),
+                _ => format!("a control character (0x{byte:02x}) inside text"),
+            }));
+        }
+        self.pos += len;
+        rest.get(len)
+            .copied()
+            .ok_or_else(|| self.expected("the end of the text (`\"`)"))
+    }
+
+    #[cold]
+    fn escaped_string(&mut self, start: usize) -> Read<String> {
+        let mut text = self.text[start..self.pos].to_owned();
+        loop {
+            let run = self.pos;
+            let stop = self.plain_run()?;
+            text.push_str(&self.text[run..self.pos]);
+            if stop == b'"' {
+                self.pos += 1;
+                return Ok(text);
+            }
+            text.push(self.escape()?);
+        }
+    }
+
+    /// Reads one escape, `\` included. A surrogate without its other half gives U+FFFD.
+    fn escape(&mut self) -> Read<char> {
+        let start = self.pos;
+        let letter = self.bytes.get(start + 1).copied();
+        self.pos += 2;
+        Ok(match letter {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                let unit = self.hex4(start)?;
+                if let Some(plain) = char::from_u32(unit) {
+                    return Ok(plain);
+                }
+                if unit < 0xDC00 && self.bytes[self.pos..].starts_with(b"\\u") {
+                    let after_high = self.pos;
+                    self.pos += 2;
+                    let low = self.hex4(after_high)?;
+                    if (0xDC00..0xE000).contains(&low) {
+                        let code = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+                        return Ok(char::from_u32(code).expect("a surrogate pair is a character"));
+                    }
+                    self.pos = after_high;
+                }
+                self.repairs.push(Repair {
+                    at: start,
+                    what: "a lone surrogate read as U+FFFD",
+                });
+                '\u{FFFD}'
+            }
+            _ => {
+                self.pos = start;
+                return Err(self.fault("an escape that JSON does not have".to_owned()));
+            }
+        })
+    }
+
+    fn hex4(&mut self, escape: usize) -> Read<u32> {
+        let digits = self.bytes.get(self.pos..self.pos + 4);
+        match digits.and_then(|d| {
+            d.iter()
+                .try_fold(0, |n, b| Some(n * 16 + (*b as char).to_digit(16)?))
+        }) {
+            Some(unit) => {
+                self.pos += 4;
+                Ok(unit)
+            }
+            None => {
+                self.pos = escape;
+                Err(self.fault("a \\u escape without four hex digits".to_owned()))
+            }
+        }
+    }
+
+    /// Reads any value. What has no number (`NaN`) comes as null.
+    ///
+    /// # Errors
+    /// As the other readers; also a key that stands twice in one object.
+    pub fn value(&mut self) -> Read<Value> {
+        Ok(match self.peek()? {
+            Kind::Null => {
+                self.null()?;
+                Value::Null
+            }
+            Kind::Flag => Value::Bool(self.flag()?),
+            Kind::Text => Value::String(self.string()?.into_owned()),
+            Kind::Number => match self.number()? {
+                None => Value::Null,
+                Some(Figure::Int(int)) => Value::from(int),
+                Some(Figure::Real(real)) => {
+                    Number::from_f64(real).map_or(Value::Null, Value::Number)
+                }
+            },
+            Kind::Array => {
+                let mut items = Vec::new();
+                self.begin_array()?;
+                while self.next_element()? {
+                    items.push(self.value()?);
+                }
+                Value::Array(items)
+            }
+            Kind::Object => Value::Object(self.object()?),
+        })
+    }
+
+    /// Reads an object whole.
+    ///
+    /// # Errors
+    /// As [`Reader::value`].
+    pub fn object(&mut self) -> Read<Map<String, Value>> {
+        let mut object = Map::new();
+        self.begin_object()?;
+        while let Some(key) = self.next_key()? {
+            let value = self.value()?;
+            if object.contains_key(key.as_ref()) {
+                return Err(self.twice(&key));
+            }
+            object.insert(key.into_owned(), value);
+        }
+        Ok(object)
+    }
+
+    /// The fault of a key that stands twice in one object.
+    pub fn twice(&self, key: &str) -> Fault {
+        let shown: String = key.chars().take(80).collect();
+        self.fault(format!("the key {shown:?} twice in one object"))
+    }
+
+    #[inline]
+    fn skip_blanks(&mut self) {
+        while matches!(self.bytes.get(self.pos), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.pos += 1;
+        }
+    }
+
+    #[cold]
+    fn expected(&self, what: &str) -> Fault {
+        self.fault(
+            match self.text[self.pos.min(self.text.len())..].chars().next() {
+                None => format!("the line ends where {what} should stand"),
+                Some('\0') => "a NUL byte".to_owned(),
+                Some(found) => format!("{found:?} where {what} should stand"),
+            },
+        )
+    }
+
+    fn fault(&self, why: String) -> Fault {
+        Fault::Syntax { at: self.pos, why }
+    }
+}

@@ -1,0 +1,15 @@
+//! What a journal is, and the way from its bytes to typed rows.
+//!
+//! A journal is JSON Lines, appended by one or more router processes. A line is one row of three
+//! kinds: a build row (`{"meta": ...}`, written when a process opens the file; it names no run), a
+//! terminal row (one per client request, written when the request ends) and an event row.
+//! Processes restart, take over from one another and are killed in the middle of a line, so rows
+//! of several runs interleave and a torn line may have a whole row glued to it.
+//!
+//! Nothing here knows where rows go: SQLite is the business of [`crate::store`].
+
+pub mod inputs;
+pub mod json;
+pub mod lines;
+pub mod pieces;
+pub mod record;

@@ -1,0 +1,229 @@
+//! What one line holds: usually one row, on a bad day a torn part, several rows or nothing.
+//!
+//! The fast path is one whole row. Anything else goes to [`cut`], which finds every whole row in
+//! the line and accounts for every byte of it.
+
+use super::json::{Fault, Repair};
+use super::record::{Row, read_row};
+
+/// A row begins with one of these, wherever a kill or a full disk left it.
+const BEGINNINGS: [&[u8]; 2] = [b"{\"schema\": ", b"{\"meta\": "];
+
+/// The content of a line.
+#[derive(Debug)]
+pub enum Content<'a> {
+    /// Nothing but blanks.
+    Blank,
+    /// One good row, from the first byte of the line.
+    Row(Row<'a>),
+    /// Anything else, in the order of the bytes.
+    Pieces(Vec<Piece<'a>>),
+}
+
+/// A part of a line, and what became of it.
+#[derive(Debug)]
+pub struct Piece<'a> {
+    /// Its first byte in the line.
+    pub at: usize,
+    /// Its length in bytes.
+    pub len: usize,
+    /// What it is.
+    pub kind: PieceKind<'a>,
+}
+
+/// What a [`Piece`] is.
+#[derive(Debug)]
+pub enum PieceKind<'a> {
+    /// A row to store.
+    Row(Row<'a>),
+    /// Bytes that are no row, with the reason.
+    Rejected(String),
+    /// Bytes that were read otherwise than they stand, with what was mended. Their rows come as
+    /// pieces of their own.
+    Repaired(String),
+}
+
+/// Reads a line, without its newline.
+pub fn read_line(line: &[u8]) -> Content<'_> {
+    if let Ok(text) = std::str::from_utf8(line) {
+        match read_row(text, 0) {
+            Ok(reading) if reading.end == text.len() && reading.repairs.is_empty() => {
+                if let Ok(row) = reading.row {
+                    return Content::Row(row);
+                }
+            }
+            _ if text.trim_matches([' ', '\t', '\r']).is_empty() => return Content::Blank,
+            _ => {}
+        }
+    }
+    Content::Pieces(cut(line))
+}
+
+/// Cuts a line into whole rows and what is none.
+#[cold]
+fn cut(line: &[u8]) -> Vec<Piece<'_>> {
+    let mut cuts = Cuts {
+        line,
+        pieces: Vec::new(),
+        torn: None,
+        rows: 0,
+    };
+    let (mut text_from, mut text) = (0, valid_text(line));
+    let mut pos = 0;
+    while pos < line.len() {
+        if pos >= text_from + text.len() {
+            (text_from, text) = (pos, valid_text(&line[pos..]));
+        }
+        let fault = match read_row(text, pos - text_from) {
+            Ok(reading) => match reading.row {
+                Ok(row) => {
+                    let end = text_from + reading.end;
+                    cuts.row(
+                        pos,
+                        end,
+                        row,
+                        &repairs_in_words(&reading.repairs, text_from),
+                    );
+                    pos = end;
+                    continue;
+                }
+                // Only the value that begins the line gives its reason as a row of its own; what
+                // stands behind a torn part may be the inside of the torn row.
+                Err(reason) if pos == 0 && text_from + reading.end == line.len() => {
+                    return vec![Piece {
+                        at: 0,
+                        len: line.len(),
+                        kind: PieceKind::Rejected(reason),
+                    }];
+                }
+                Err(reason) => reason,
+            },
+            Err(Fault::Shape(why)) => why,
+            Err(Fault::Syntax { at, why }) => {
+                let at = text_from + at;
+                let breaks_text = at == text_from + text.len() && at < line.len();
+                match line.get(at) {
+                    Some(_) if breaks_text => format!("invalid UTF-8 at byte {at}"),
+                    _ => format!("not JSON at byte {at}: {why}"),
+                }
+            }
+        };
+        cuts.torn.get_or_insert((pos, fault));
+        match next_beginning(line, pos + 1) {
+            Some(next) => pos = next,
+            None => break,
+        }
+    }
+    cuts.finish()
+}
+
+/// The longest beginning of `bytes` that is UTF-8.
+fn valid_text(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+/// Where the next row may begin.
+fn next_beginning(line: &[u8], from: usize) -> Option<usize> {
+    memchr::memchr_iter(b'{', &line[from..])
+        .map(|at| from + at)
+        .find(|at| {
+            BEGINNINGS
+                .iter()
+                .any(|beginning| line[*at..].starts_with(beginning))
+        })
+}
+
+/// The pieces found so far.
+struct Cuts<'a> {
+    line: &'a [u8],
+    pieces: Vec<Piece<'a>>,
+    /// Where bytes that are no row began, and why they are none.
+    torn: Option<(usize, String)>,
+    rows: usize,
+}
+
+impl<'a> Cuts<'a> {
+    fn row(&mut self, at: usize, end: usize, row: Row<'a>, mended: &str) {
+        let behind_torn = self.torn.is_some();
+        self.reject_torn(at, ", before a whole row on the same line");
+        if behind_torn || !mended.is_empty() {
+            let glued = if behind_torn {
+                "row taken from behind a torn one; "
+            } else {
+                ""
+            };
+            let what = format!("{glued}{mended}").trim_end_matches("; ").to_owned();
+            self.push(at, end - at, PieceKind::Repaired(what));
+        }
+        self.rows += 1;
+        self.push(at, end - at, PieceKind::Row(row));
+    }
+
+    fn reject_torn(&mut self, end: usize, how: &str) {
+        if let Some((from, why)) = self.torn.take() {
+            self.push(from, end - from, PieceKind::Rejected(format!("{why}{how}")));
+        }
+    }
+
+    fn push(&mut self, at: usize, len: usize, kind: PieceKind<'a>) {
+        self.pieces.push(Piece { at, len, kind });
+    }
+
+    fn finish(mut self) -> Vec<Piece<'a>> {
+        let how = if self.rows == 0 {
+            ""
+        } else {
+            ", behind a whole row on the same line"
+        };
+        self.reject_torn(self.line.len(), how);
+        if self.rows > 1 {
+            self.name_the_glue();
+        }
+        self.pieces
+    }
+
+    /// Says of a line with several rows that it has them, at its first row.
+    fn name_the_glue(&mut self) {
+        let (rows, len) = (self.rows, self.line.len());
+        let glue = format!("{rows} rows on one line");
+        let first = self
+            .pieces
+            .iter()
+            .position(|piece| matches!(piece.kind, PieceKind::Row(_)));
+        let first = first.expect("there are several rows");
+        let at = self.pieces[first].at;
+        let noted = self.pieces[..first].iter_mut().find(|piece| piece.at == at);
+        if let Some(Piece {
+            kind: PieceKind::Repaired(what),
+            len: noted_len,
+            ..
+        }) = noted
+        {
+            *what = format!("{glue}; {what}");
+            *noted_len = len - at;
+        } else {
+            let note = Piece {
+                at,
+                len: len - at,
+                kind: PieceKind::Repaired(glue),
+            };
+            self.pieces.insert(first, note);
+        }
+    }
+}
+
+/// Up to three repairs in words, then how many more; `text_from` is the text's place in the line.
+fn repairs_in_words(repairs: &[Repair], text_from: usize) -> String {
+    let mut words: Vec<String> = repairs
+        .iter()
+        .take(3)
+        .map(|repair| format!("{} (byte {})", repair.what, text_from + repair.at))
+        .collect();
+    if repairs.len() > 3 {
+        words.push(format!("{} more", repairs.len() - 3));
+    }
+    words.join("; ")
+}

@@ -1,0 +1,28 @@
+//! Loads Narwhal request journals into SQLite and answers questions about them.
+//!
+//! A reader follows the data; each step knows only those before it.
+//!
+//! | step | where | what it must not know |
+//! |---|---|---|
+//! | which files | [`journal::inputs`] | what is in them |
+//! | bytes to whole lines | [`journal::lines`] | JSON |
+//! | a line to rows and damaged parts | [`journal::pieces`], [`journal::json`] | SQLite |
+//! | typed rows | [`journal::record`] | SQLite |
+//! | rows to tables and back | [`store::rows`] | files |
+//! | duplicates, conflicts, builds of runs, rejects | [`store::write`] | how lines are read |
+//! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
+//! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
+//! | canned questions and parameters | [`query`] | how tables are filled |
+//! | answers as text | [`output`] | where they come from |
+//! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
+//!
+//! The tables are in `migrations/`, the questions in `queries/`: plain SQL, both.
+
+pub mod cli;
+pub mod commands;
+pub mod exit;
+pub mod ingest;
+pub mod journal;
+pub mod output;
+pub mod query;
+pub mod store;

@@ -1,0 +1,80 @@
+//! JSON: an array of objects, or an object a line. Nulls and number types are kept.
+
+use std::io::Write;
+
+use anyhow::Result;
+use rusqlite::types::ValueRef;
+
+use super::text;
+use crate::query::run::Sink;
+
+pub(super) struct Json<'w> {
+    out: &'w mut dyn Write,
+    keys: Vec<String>,
+    /// What stands before the first object, between two, and behind the last.
+    frame: [&'static str; 3],
+    rows: u64,
+}
+
+impl<'w> Json<'w> {
+    pub(super) fn array(out: &'w mut dyn Write) -> Self {
+        Self {
+            out,
+            keys: Vec::new(),
+            frame: ["[\n", ",\n", "\n]\n"],
+            rows: 0,
+        }
+    }
+
+    pub(super) fn lines(out: &'w mut dyn Write) -> Self {
+        Self {
+            out,
+            keys: Vec::new(),
+            frame: ["", "\n", "\n"],
+            rows: 0,
+        }
+    }
+}
+
+impl Sink for Json<'_> {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.keys = names.iter().map(|name| text::json_string(name)).collect();
+        Ok(())
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        let between = if self.rows == 0 {
+            self.frame[0]
+        } else {
+            self.frame[1]
+        };
+        self.rows += 1;
+        write!(self.out, "{between}{{")?;
+        for (at, (key, cell)) in self.keys.iter().zip(cells).enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            write!(self.out, "{comma}{key}: ")?;
+            match cell {
+                ValueRef::Integer(int) => write!(self.out, "{int}")?,
+                ValueRef::Real(real) if real.is_finite() => {
+                    write!(self.out, "{}", text::full(*real))?
+                }
+                // JSON has no infinity.
+                ValueRef::Null | ValueRef::Real(_) => write!(self.out, "null")?,
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                    write!(self.out, "{}", text::json_string(&text::from_bytes(bytes)))?;
+                }
+            }
+        }
+        Ok(write!(self.out, "}}")?)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let [first, _, last] = self.frame;
+        match (self.rows, first) {
+            (0, "") => {}
+            (0, _) => self.out.write_all(b"[]\n")?,
+            _ => self.out.write_all(last.as_bytes())?,
+        }
+        Ok(self.out.flush()?)
+    }
+}

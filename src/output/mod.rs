@@ -1,0 +1,39 @@
+//! Answers as text: one row stream, several formats, so that all formats of a query agree.
+
+mod csv;
+mod json;
+mod table;
+pub mod target;
+pub mod text;
+
+use std::io::Write;
+
+use clap::ValueEnum;
+
+use crate::query::run::Sink;
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned columns, rounded, for eyes.
+    Table,
+    /// A header line, numbers in full precision, null empty.
+    Csv,
+    /// One array of objects.
+    Json,
+    /// One object a line.
+    Jsonl,
+    /// A Markdown table, rounded like `table`.
+    Markdown,
+}
+
+/// A sink that writes in `format`. With `is_terminal`, text in CSV cannot drive the terminal.
+pub fn sink<'w>(format: Format, out: &'w mut dyn Write, is_terminal: bool) -> Box<dyn Sink + 'w> {
+    match format {
+        Format::Table => Box::new(table::Table::aligned(out)),
+        Format::Markdown => Box::new(table::Table::markdown(out)),
+        Format::Csv => Box::new(csv::Csv::new(out, is_terminal)),
+        Format::Json => Box::new(json::Json::array(out)),
+        Format::Jsonl => Box::new(json::Json::lines(out)),
+    }
+}

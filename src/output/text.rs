@@ -1,0 +1,112 @@
+//! Numbers and hostile text as people and programs may read them.
+//!
+//! Callers name requests as they like and engines put anything into error messages, so text can
+//! hold what moves a cursor, hides or reorders other text.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a character may not reach a terminal: control, C1 and bidirectional ones, line and
+/// paragraph separators.
+pub fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Text for a terminal: hostile characters as `\n`, `\u{1b}` and so on.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_hostile(c) {
+            escaped.extend(c.escape_default())
+        } else {
+            escaped.push(c)
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Text as a JSON string, hostile characters as `\u` escapes.
+pub fn json_string(text: &str) -> String {
+    let plain = serde_json::Value::from(text).to_string();
+    if !plain.chars().any(is_hostile) {
+        return plain;
+    }
+    let mut escaped = String::with_capacity(plain.len() + 8);
+    for c in plain.chars() {
+        // Every hostile character lies in the basic plane.
+        if is_hostile(c) {
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Bytes as text; what is not UTF-8 as `\xNN`.
+pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.utf8_chunks().fold(String::new(), |mut text, chunk| {
+            text.push_str(chunk.valid());
+            for byte in chunk.invalid() {
+                let _ = write!(text, "\\x{byte:02X}");
+            }
+            text
+        })),
+    }
+}
+
+/// A number in full precision: read again, it is the same.
+pub fn full(real: f64) -> String {
+    serde_json::Number::from_f64(real).map_or_else(|| real.to_string(), |number| number.to_string())
+}
+
+/// A number for eyes: up to six decimals, or three significant digits of a small one.
+pub fn rounded(real: f64) -> String {
+    if real != 0.0 && real.abs() < 1e-3 {
+        return format!("{real:.2e}");
+    }
+    if real.abs() >= 1e15 {
+        return full(real);
+    }
+    let text = format!("{real:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_characters_are_escaped_and_others_are_not() {
+        let hostile = "a\u{1b}[31m\n\u{202e}b\u{85}\u{2028}é日";
+        assert_eq!(
+            escaped(hostile),
+            "a\\u{1b}[31m\\n\\u{202e}b\\u{85}\\u{2028}é日"
+        );
+        assert_eq!(
+            json_string(hostile),
+            "\"a\\u001b[31m\\n\\u202eb\\u0085\\u2028é日\""
+        );
+        assert_eq!(from_bytes(b"a\xff\xc3\xa9"), "a\\xFFé");
+    }
+
+    #[test]
+    fn numbers_are_full_for_programs_and_rounded_for_eyes() {
+        for (real, all, eyes) in [
+            (0.019927882000047248, "0.019927882000047248", "0.019928"),
+            (2.5247999928e-5, "2.5247999928e-5", "2.52e-5"),
+            (5.0, "5.0", "5"),
+            (0.0, "0.0", "0"),
+            (-12.5, "-12.5", "-12.5"),
+            (3734.172542443, "3734.172542443", "3734.172542"),
+        ] {
+            assert_eq!((full(real).as_str(), rounded(real).as_str()), (all, eyes));
+        }
+    }
+}

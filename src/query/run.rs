@@ -1,0 +1,175 @@
+//! Runs one statement that can only read, and yields its columns and rows.
+
+use anyhow::{Context, Result, bail};
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, Statement};
+
+use super::params::Bound;
+
+/// Pragmas that tell and do not change; with an argument only those that look something up by it.
+const TELLING_PRAGMAS: &[&str] = &[
+    "application_id",
+    "collation_list",
+    "compile_options",
+    "database_list",
+    "encoding",
+    "foreign_key_check",
+    "foreign_key_list",
+    "freelist_count",
+    "function_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "page_count",
+    "page_size",
+    "pragma_list",
+    "quick_check",
+    "schema_version",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+    "user_version",
+];
+const LOOKING_PRAGMAS: &[&str] = &[
+    "foreign_key_check",
+    "foreign_key_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "quick_check",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+];
+
+/// Whoever takes an answer.
+pub trait Sink {
+    /// The columns, once, before any row.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn columns(&mut self, names: &[String]) -> Result<()>;
+    /// A row, as many cells as there are columns.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()>;
+    /// The end of the answer.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn end(&mut self) -> Result<()>;
+}
+
+/// Runs one statement and gives its answer to the sink; how many rows there were.
+///
+/// # Errors
+/// When the SQL is wrong, is more than one statement, or would write; when the sink fails.
+pub fn run(
+    connection: &mut Connection,
+    sql: &str,
+    bound: &[Bound],
+    sink: &mut dyn Sink,
+) -> Result<u64> {
+    connection.authorizer(Some(authorize))?;
+    let mut statement = prepare(connection, sql)?;
+    for (name, value) in bound {
+        if let Some(index) = statement.parameter_index(name)? {
+            statement.raw_bind_parameter(index, value)?;
+        }
+    }
+    let names: Vec<String> = statement
+        .column_names()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    sink.columns(&names)?;
+    let mut rows = statement.raw_query();
+    let mut count = 0;
+    while let Some(row) = rows.next().context("the query failed")? {
+        let cells = (0..names.len())
+            .map(|at| row.get_ref(at))
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        sink.row(&cells)?;
+        count += 1;
+    }
+    sink.end()?;
+    Ok(count)
+}
+
+/// Prepares a statement that only reads.
+fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
+    let statement = match connection.prepare(sql) {
+        Ok(statement) => statement,
+        Err(error)
+            if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) =>
+        {
+            bail!(ONLY_READS)
+        }
+        Err(rusqlite::Error::MultipleStatement) => {
+            bail!("more than one statement: give them one by one")
+        }
+        Err(rusqlite::Error::SqlInputError { msg, offset, .. }) => {
+            let place = usize::try_from(offset)
+                .ok()
+                .and_then(|offset| place(sql, offset));
+            bail!("the SQL is wrong{}: {msg}", place.unwrap_or_default())
+        }
+        Err(error) => return Err(error).context("the SQL is wrong"),
+    };
+    if !statement.readonly() {
+        bail!(ONLY_READS);
+    }
+    if statement.column_count() == 0 {
+        bail!("the SQL has no answer: give one `select` statement");
+    }
+    Ok(statement)
+}
+
+const ONLY_READS: &str = "this SQL does more than read: narwhal-jq runs only statements that read; \
+     open the file in the sqlite3 shell to change it";
+
+/// Where a byte of the SQL stands, for a message.
+fn place(sql: &str, offset: usize) -> Option<String> {
+    let before = sql.get(..offset)?;
+    let line = before.matches('\n').count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count()
+        + 1;
+    Some(format!(" at line {line}, column {column}"))
+}
+
+fn authorize(context: AuthContext<'_>) -> Authorization {
+    let is_allowed = match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
+        AuthAction::Function { function_name } => {
+            !function_name.eq_ignore_ascii_case("load_extension")
+        }
+        AuthAction::Pragma {
+            pragma_name,
+            pragma_value,
+        } => {
+            let pragmas = if pragma_value.is_none() {
+                TELLING_PRAGMAS
+            } else {
+                LOOKING_PRAGMAS
+            };
+            pragmas
+                .iter()
+                .any(|name| pragma_name.eq_ignore_ascii_case(name))
+        }
+        _ => false,
+    };
+    if is_allowed {
+        Authorization::Allow
+    } else {
+        Authorization::Deny
+    }
+}

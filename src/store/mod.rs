@@ -1,0 +1,160 @@
+//! All writing to SQLite, and how the database is opened. Connection settings live here only.
+
+pub mod export;
+pub mod rows;
+pub mod schema;
+pub mod slos;
+pub mod sources;
+pub mod write;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::exit::{Exit, Failure, is_busy};
+
+/// Rows are about 550 bytes: 8 KiB pages hold enough of them to keep the trees flat.
+const PAGE_SIZE: u32 = 8192;
+
+/// Page cache while writing. The indexes are appended to, so a larger one gained nothing.
+const CACHE_KIB: u32 = 32 * 1024;
+
+/// Opens the database for reading.
+///
+/// # Errors
+/// When there is none, it is not ours, it is of another version, or it cannot be read.
+pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
+    let shown = path.display();
+    if !path.exists() {
+        bail!(
+            "no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another"
+        );
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)
+        .with_context(|| format!("cannot open the database {shown}"))?;
+    connection.busy_timeout(busy_timeout)?;
+    match schema::version(&connection).map_err(|error| explain(path, error))? {
+        schema::Version::Ours(version) if version == schema::LATEST => {}
+        schema::Version::Ours(version) => return Err(OlderSchema(version).into()),
+        schema::Version::Empty => {
+            bail!("the database {shown} is empty: `narwhal-jq ingest JOURNAL` fills it")
+        }
+    }
+    Ok(connection)
+}
+
+/// The database was made by an older narwhal-jq; opening it for writing brings it up to date.
+#[derive(Debug)]
+pub struct OlderSchema(i64);
+
+impl fmt::Display for OlderSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the database has schema {}, this narwhal-jq reads {}: `narwhal-jq ingest JOURNAL` brings \
+             it up to date",
+            self.0,
+            schema::LATEST
+        )
+    }
+}
+
+impl std::error::Error for OlderSchema {}
+
+/// Opens the database for writing, made and brought up to date where needed, in write-ahead mode
+/// so that readers are not blocked.
+///
+/// # Errors
+/// As [`open_to_read`], but for a missing or an older database.
+pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> {
+    let shown = path.display();
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)
+        .with_context(|| format!("cannot open the database {shown}"))?;
+    connection.busy_timeout(busy_timeout)?;
+    let is_new = match schema::version(&connection).map_err(|error| explain(path, error))? {
+        schema::Version::Empty => true,
+        schema::Version::Ours(_) => false,
+    };
+    let opened = (|| {
+        if is_new {
+            connection.pragma_update(None, "page_size", PAGE_SIZE)?;
+        }
+        schema::migrate(&mut connection)?;
+        // Foreign keys are not enforced while loading: the writer takes every key from the row it
+        // refers to, and `verify` checks them.
+        connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        // In write-ahead mode a crash of the machine can lose the last commits, never part of one,
+        // and what is lost is read again: rows and position are one commit.
+        connection.pragma_update(None, "synchronous", "normal")
+    })();
+    opened.map_err(|error| explain(path, error.into()))?;
+    Ok(connection)
+}
+
+/// Closes a database that was written: back to one plain file, which can be read from a read-only
+/// folder. While another process has it open it stays in write-ahead mode, and the last one out
+/// does this.
+///
+/// # Errors
+/// When SQLite cannot write what is left.
+pub fn close(connection: Connection) -> Result<()> {
+    connection.busy_timeout(Duration::ZERO)?;
+    match connection.pragma_update(None, "journal_mode", "delete") {
+        Err(error) if !is_busy(&error) => return Err(error.into()),
+        _ => {}
+    }
+    connection.close().map_err(|(_, error)| error.into())
+}
+
+/// Says in words what SQLite found wrong with the database.
+pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    let shown = path.display();
+    let code = error
+        .downcast_ref::<rusqlite::Error>()
+        .and_then(rusqlite::Error::sqlite_error_code);
+    let message = match code {
+        Some(ErrorCode::NotADatabase) => {
+            format!("{shown} is not a database: `--db PATH` names another")
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            let message = format!(
+                "the database {shown} is busy: another process is writing to it; try again, or wait \
+                 longer with --busy-timeout SECONDS"
+            );
+            return error.context(message);
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            format!(
+                "the database {shown} is damaged (nothing was changed): `narwhal-jq verify` says where"
+            )
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => format!(
+            "cannot open the database {shown}: the file or its folder cannot be written, which this \
+             needs (also for reading, while an ingest has it open)"
+        ),
+        Some(ErrorCode::DiskFull) => format!("no space left for the database {shown}"),
+        _ => return error,
+    };
+    error.context(message)
+}
+
+/// The failure of a database that a newer narwhal-jq made.
+fn newer(version: i64) -> anyhow::Error {
+    Failure::new(
+        Exit::Newer,
+        format!(
+            "the database has schema {version}, made by a newer narwhal-jq; this one knows up to {}: \
+             install the newer one, or name another database with --db",
+            schema::LATEST
+        ),
+    )
+    .into()
+}

@@ -1,0 +1,562 @@
+//! Rows of the journal as rows of the tables, both ways. Each table's column list stands once.
+
+use std::borrow::Cow;
+
+use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, Value as Sql, ValueRef};
+use rusqlite::{Result, Row as SqlRow};
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::journal::record::{
+    AttemptFailure, Build, CachedTokens, Clock, Event, Object, SCHEMA, SCHEMA_VERSION, Terminal,
+};
+
+/// A field's value as a table's cell. Null is the caller's business.
+trait Cell: Sized {
+    fn to_cell(&self) -> ToSqlOutput<'_>;
+    fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self>;
+}
+
+impl Cell for i64 {
+    fn to_cell(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Owned(Sql::Integer(*self))
+    }
+    fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
+        cell.as_i64()
+    }
+}
+
+impl Cell for bool {
+    fn to_cell(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Owned(Sql::Integer(i64::from(*self)))
+    }
+    fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
+        cell.as_i64().map(|flag| flag != 0)
+    }
+}
+
+impl Cell for f64 {
+    fn to_cell(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Owned(Sql::Real(*self))
+    }
+    fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
+        cell.as_f64()
+    }
+}
+
+impl Cell for Cow<'_, str> {
+    fn to_cell(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Borrowed(ValueRef::Text(self.as_bytes()))
+    }
+    fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
+        cell.as_str().map(|text| Cow::Owned(text.to_owned()))
+    }
+}
+
+impl Cell for Object {
+    fn to_cell(&self) -> ToSqlOutput<'_> {
+        if self.is_empty() {
+            return ToSqlOutput::Borrowed(ValueRef::Text(b"{}"));
+        }
+        ToSqlOutput::Owned(Sql::Text(compact(self)))
+    }
+    fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
+        serde_json::from_str(cell.as_str()?).map_err(FromSqlError::other)
+    }
+}
+
+impl Cell for CachedTokens {
+    fn to_cell(&self) -> ToSqlOutput<'_> {
+        self.0.to_cell()
+    }
+    fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
+        Object::from_cell(cell).map(Self)
+    }
+}
+
+/// A JSON object as the tables keep it: compact, keys sorted.
+fn compact(object: &Object) -> String {
+    serde_json::to_string(object).expect("a JSON object of text keys has a text form")
+}
+
+pub(crate) const NULL: ToSqlOutput<'static> = ToSqlOutput::Owned(Sql::Null);
+
+macro_rules! member {
+    ($row:ident . $field:ident) => {
+        $row.$field.as_ref()
+    };
+    ($row:ident . $field:ident . $part:ident) => {
+        $row.$field.as_ref().and_then(|part| part.$part.as_ref())
+    };
+}
+
+macro_rules! set_member {
+    ($row:ident . $field:ident = $value:expr) => {
+        $row.$field = Some($value)
+    };
+    ($row:ident . $field:ident . $part:ident = $value:expr) => {
+        $row.$field.get_or_insert_default().$part = Some($value)
+    };
+}
+
+/// Ties columns to the fields of a row: the names, the cells of a row, a row from its cells.
+macro_rules! columns {
+    ($(#[$doc:meta])* $names:ident, $cells:ident, $load:ident: $row_type:ident {
+        $($column:literal = $field:ident $(. $part:ident)?,)*
+    }) => {
+        $(#[$doc])*
+        pub(crate) const $names: &[&str] = &[$($column),*];
+
+        /// Gives the cells of the row in the order of its column names.
+        #[inline]
+        pub(crate) fn $cells<'r>(
+            row: &'r $row_type<'_>,
+            each: &mut impl FnMut(ToSqlOutput<'r>) -> Result<()>,
+        ) -> Result<()> {
+            $(each(member!(row.$field $(.$part)?).map_or(NULL, Cell::to_cell))?;)*
+            Ok(())
+        }
+
+        /// The row whose cells begin at column `first`.
+        fn $load(from: &SqlRow<'_>, first: usize) -> Result<$row_type<'static>> {
+            let mut row = $row_type::default();
+            let mut at = first;
+            $(
+                match from.get_ref(at)? {
+                    ValueRef::Null => {}
+                    cell => {
+                        let value = Cell::from_cell(cell).map_err(|error| unreadable($column, at, cell, error))?;
+                        set_member!(row.$field $(.$part)? = value);
+                    }
+                }
+                at += 1;
+            )*
+            let _ = at;
+            Ok(row)
+        }
+    };
+}
+
+columns! {
+    /// The columns of `terminals` that hold a field of the journal's row.
+    TERMINAL_COLUMNS, terminal_cells, load_terminal_fields: Terminal {
+        "rid" = rid,
+        "client_rid" = client_rid,
+        "arrived" = arrived,
+        "input_len" = input_len,
+        "input_sized" = input_sized,
+        "wanted_len" = wanted_len,
+        "output_len" = output_len,
+        "ttft_s" = ttft_s,
+        "tpot_s" = tpot_s,
+        "first_byte_s" = first_byte_s,
+        "decode_tpot_s" = decode_tpot_s,
+        "queue_wait_s" = queue_wait_s,
+        "queue_wait_admission_s" = queue_waits.admission,
+        "queue_wait_prefill_s" = queue_waits.prefill,
+        "queue_wait_decode_s" = queue_waits.decode,
+        "price_attempt" = admission_price.attempt,
+        "price_backlog_s" = admission_price.backlog_s,
+        "price_own_prefill_s" = admission_price.own_prefill_s,
+        "price_elapsed_s" = admission_price.elapsed_s,
+        "price_handoff_s" = admission_price.handoff_s,
+        "price_s" = admission_price.price_s,
+        "duration_s" = duration_s,
+        "attempts" = attempts,
+        "decode_attempts" = decode_attempts,
+        "decode_tokens_observed" = decode_tokens_observed,
+        "upstream_prefill_s" = upstream_seconds.prefill,
+        "upstream_decode_s" = upstream_seconds.decode,
+        "prefill_iid" = prefill_iid,
+        "decode_iid" = decode_iid,
+        "crossed" = crossed,
+        "cached_tokens" = cached_tokens,
+        "placed_iid" = cache_placement.placed_iid,
+        "placed_cached_tokens" = cache_placement.placed_cached_tokens,
+        "evidence_sequence" = cache_placement.evidence_sequence,
+        "predicted_prefill_s" = cache_placement.predicted_prefill_s,
+        "cold_prefill_s" = cache_placement.cold_prefill_s,
+        "cold_choice_iid" = cache_placement.cold_choice_iid,
+        "token_accounting" = token_accounting,
+        "error" = error,
+        "status" = status,
+        "error_type" = error_type,
+        "error_code" = error_code,
+        "reason" = reason,
+        "terminal" = terminal,
+        "cancelled" = cancelled,
+        "cancelled_phase" = cancelled_phase,
+        "refused" = refused,
+        "refused_cause" = refused_cause,
+        "rejected" = rejected,
+        "expired" = expired,
+        "readiness_reason" = readiness_reason,
+        "continuation" = continuation,
+    }
+}
+
+columns! {
+    /// The columns of `attempt_failures` that hold a field of the journal's entry.
+    FAILURE_COLUMNS, failure_cells, load_failure_fields: AttemptFailure {
+        "at" = at,
+        "attempt" = attempt,
+        "phase" = phase,
+        "reason" = reason,
+        "prefill_iid" = prefill_iid,
+        "decode_iid" = decode_iid,
+        "error_type" = error_type,
+        "error_message" = error_message,
+        "status" = status,
+        "transient" = transient,
+        "output_started" = output_started,
+        "retry_scheduled" = retry_scheduled,
+        "backoff_s" = backoff_s,
+        "retry_reason" = retry_reason,
+    }
+}
+
+fn unreadable(column: &str, at: usize, cell: ValueRef<'_>, error: FromSqlError) -> rusqlite::Error {
+    let why = format!("the column {column} does not hold what was stored: {error}");
+    rusqlite::Error::FromSqlConversionFailure(at, cell.data_type(), why.into())
+}
+
+/// `extra` of a terminal: unknown fields in the row's own shape. An object of which every known
+/// part is null leaves its name here, so that it is not taken for an absent one.
+pub(crate) fn terminal_extra(row: &Terminal<'_>) -> Option<String> {
+    let mut extra: Option<Object> = (!row.extra.is_empty()).then(|| row.extra.clone());
+    let mut nested = |name: &str, unknown: Option<&Object>, is_bare: bool| {
+        if let Some(unknown) = unknown
+            && (is_bare || !unknown.is_empty())
+        {
+            extra
+                .get_or_insert_default()
+                .insert(name.to_owned(), Value::Object(unknown.clone()));
+        }
+    };
+    let waits = row.queue_waits.as_ref();
+    let bare =
+        waits.is_some_and(|w| w.admission.is_none() && w.prefill.is_none() && w.decode.is_none());
+    nested("queue_waits", waits.map(|w| &w.extra), bare);
+    let price = row.admission_price.as_ref();
+    let bare = price.is_some_and(|p| {
+        p.attempt.is_none()
+            && [
+                p.backlog_s,
+                p.own_prefill_s,
+                p.elapsed_s,
+                p.handoff_s,
+                p.price_s,
+            ] == [None; 5]
+    });
+    nested("admission_price", price.map(|p| &p.extra), bare);
+    let upstream = row.upstream_seconds.as_ref();
+    let bare = upstream.is_some_and(|u| u.prefill.is_none() && u.decode.is_none());
+    nested("upstream_seconds", upstream.map(|u| &u.extra), bare);
+    let cache = row.cache_placement.as_ref();
+    let bare = cache.is_some_and(|c| {
+        c.placed_iid.is_none()
+            && c.placed_cached_tokens.is_none()
+            && c.evidence_sequence.is_none()
+            && c.predicted_prefill_s.is_none()
+            && c.cold_prefill_s.is_none()
+            && c.cold_choice_iid.is_none()
+    });
+    nested("cache_placement", cache.map(|c| &c.extra), bare);
+    extra.map(|object| compact(&object))
+}
+
+/// `extra` of an attempt failure.
+pub(crate) fn failure_extra(row: &AttemptFailure<'_>) -> Option<String> {
+    (!row.extra.is_empty()).then(|| compact(&row.extra))
+}
+
+/// What a terminal's own row says of its attempts (SEMANTICS, "Attempts, legs, failure rates").
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attempts {
+    /// Failed attempts that have their record.
+    pub recorded: i64,
+    /// Those of them that failed in decode on a named engine.
+    pub recorded_decode_legs: i64,
+    /// Whether the last attempt is one of them.
+    pub last_recorded: bool,
+    /// Whether an entry says that a retry was scheduled.
+    pub retried: bool,
+    /// For each entry, whether it is the record of its attempt.
+    pub attributed: Vec<bool>,
+}
+
+/// Credits the entries of `attempt_failures` to attempts: the first dispatched entry of an attempt
+/// between 1 and `attempts` is its record, every other entry reached no engine.
+pub(crate) fn attribute(row: &Terminal<'_>) -> Attempts {
+    let mut attempts = Attempts::default();
+    let last = row.attempts.unwrap_or(0);
+    let entries = row.attempt_failures.as_deref().unwrap_or_default();
+    for (position, entry) in entries.iter().enumerate() {
+        attempts.retried |= entry.retry_scheduled == Some(true);
+        let number = entry.attempt.unwrap_or(0);
+        let dispatched = entry.retry_reason.as_deref() != Some("not_dispatched");
+        let recorded_before = entries[..position]
+            .iter()
+            .zip(&attempts.attributed)
+            .any(|(earlier, record)| *record && earlier.attempt == entry.attempt);
+        let is_record = (1..=last).contains(&number) && dispatched && !recorded_before;
+        attempts.attributed.push(is_record);
+        if is_record {
+            attempts.recorded += 1;
+            attempts.last_recorded |= number == last;
+            let decode_leg = entry.phase.as_deref() == Some("decode") && entry.decode_iid.is_some();
+            attempts.recorded_decode_legs += i64::from(decode_leg);
+        }
+    }
+    attempts
+}
+
+/// Reads a terminal back: its columns from `first`, then `extra`. Attempt failures come by
+/// [`load_failure`].
+pub(crate) fn load_terminal(from: &SqlRow<'_>, first: usize) -> Result<Terminal<'static>> {
+    let mut row = load_terminal_fields(from, first)?;
+    let at = first + TERMINAL_COLUMNS.len();
+    let mut extra = load_object(from, at)?;
+    for (name, place) in [
+        ("queue_waits", 0),
+        ("admission_price", 1),
+        ("upstream_seconds", 2),
+        ("cache_placement", 3),
+    ] {
+        let Some(Value::Object(unknown)) = extra.remove(name) else {
+            continue;
+        };
+        match place {
+            0 => row.queue_waits.get_or_insert_default().extra = unknown,
+            1 => row.admission_price.get_or_insert_default().extra = unknown,
+            2 => row.upstream_seconds.get_or_insert_default().extra = unknown,
+            _ => row.cache_placement.get_or_insert_default().extra = unknown,
+        }
+    }
+    row.extra = extra;
+    row.schema = Some(SCHEMA.into());
+    row.schema_version = Some(SCHEMA_VERSION);
+    Ok(row)
+}
+
+/// Reads an attempt failure back: its columns from `first`, then `extra`.
+pub(crate) fn load_failure(from: &SqlRow<'_>, first: usize) -> Result<AttemptFailure<'static>> {
+    let mut row = load_failure_fields(from, first)?;
+    row.extra = load_object(from, first + FAILURE_COLUMNS.len())?;
+    Ok(row)
+}
+
+fn load_object(from: &SqlRow<'_>, at: usize) -> Result<Object> {
+    match from.get_ref(at)? {
+        ValueRef::Null => Ok(Object::new()),
+        cell => Object::from_cell(cell).map_err(|error| unreadable("extra", at, cell, error)),
+    }
+}
+
+/// The columns of `builds` that hold a field of the journal's row, in [`build_cells`]'s order.
+pub(crate) const BUILD_COLUMNS: &[&str] = &[
+    "package",
+    "version",
+    "git",
+    "source",
+    "token_accounting",
+    "admission_mode",
+    "admission_margin",
+    "extra",
+];
+
+/// The cells of a build row.
+pub(crate) fn build_cells(row: &Build) -> [Sql; 8] {
+    let text = |value: &Option<String>| value.clone().map_or(Sql::Null, Sql::Text);
+    [
+        text(&row.package),
+        text(&row.version),
+        text(&row.git),
+        text(&row.source),
+        text(&row.token_accounting),
+        text(&row.admission_mode),
+        row.admission_margin.map_or(Sql::Null, Sql::Real),
+        if row.extra.is_empty() {
+            Sql::Null
+        } else {
+            Sql::Text(compact(&row.extra))
+        },
+    ]
+}
+
+/// Reads a build row back, its columns from `first`.
+pub(crate) fn load_build(from: &SqlRow<'_>, first: usize) -> Result<Build> {
+    Ok(Build {
+        package: from.get(first)?,
+        version: from.get(first + 1)?,
+        git: from.get(first + 2)?,
+        source: from.get(first + 3)?,
+        token_accounting: from.get(first + 4)?,
+        admission_mode: from.get(first + 5)?,
+        admission_margin: from.get(first + 6)?,
+        extra: load_object(from, first + 7)?,
+    })
+}
+
+/// What a documented event field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventField {
+    Text,
+    Integer,
+    Real,
+    Flag,
+    Array,
+}
+
+/// The columns of `events` that repeat a documented field.
+pub(crate) const EVENT_FIELDS: &[(&str, EventField)] = &[
+    ("action", EventField::Text),
+    ("applied", EventField::Flag),
+    ("by", EventField::Text),
+    ("cause", EventField::Text),
+    ("class", EventField::Text),
+    ("consecutive", EventField::Integer),
+    ("core_consecutive", EventField::Integer),
+    ("decode", EventField::Integer),
+    ("duration_s", EventField::Real),
+    ("ejected", EventField::Array),
+    ("engines", EventField::Array),
+    ("error", EventField::Text),
+    ("evidence", EventField::Text),
+    ("held_s", EventField::Real),
+    ("kind", EventField::Text),
+    ("live_decode", EventField::Integer),
+    ("live_prefill", EventField::Integer),
+    ("min_decode", EventField::Integer),
+    ("min_prefill", EventField::Integer),
+    ("outcome", EventField::Text),
+    ("prefill", EventField::Integer),
+    ("quarantined", EventField::Array),
+    ("reason", EventField::Text),
+    ("result", EventField::Text),
+    ("stage", EventField::Text),
+    ("wave_id", EventField::Text),
+];
+
+/// The columns of `events` before [`EVENT_FIELDS`], in [`event_cells`]'s order.
+pub(crate) const EVENT_COLUMNS: &[&str] = &["event", "at", "clock", "iid", "detail"];
+
+/// The cells of an event: [`EVENT_COLUMNS`], then [`EVENT_FIELDS`].
+pub(crate) fn event_cells(row: &Event) -> Vec<Sql> {
+    let mut cells = vec![
+        Sql::Text(row.event.clone()),
+        row.at.map_or(Sql::Null, Sql::Real),
+        Sql::Text(Clock::of_event(&row.event).name().to_owned()),
+        row.iid.clone().map_or(Sql::Null, Sql::Text),
+        Sql::Text(compact(&row.detail)),
+    ];
+    cells.extend(EVENT_FIELDS.iter().map(|(name, kind)| {
+        row.detail
+            .get(*name)
+            .and_then(|value| event_cell(value, *kind))
+            .unwrap_or(Sql::Null)
+    }));
+    cells
+}
+
+/// Documented fields of a known event that hold another type than documented.
+pub(crate) fn misfitting_event_fields(row: &Event) -> impl Iterator<Item = &str> {
+    let known = Clock::of_event(&row.event) != Clock::Unknown;
+    EVENT_FIELDS
+        .iter()
+        .filter(move |(name, kind)| {
+            known
+                && row
+                    .detail
+                    .get(*name)
+                    .is_some_and(|value| event_cell(value, *kind).is_none())
+        })
+        .map(|(name, _)| *name)
+        .chain(
+            ["at", "iid"]
+                .into_iter()
+                .filter(move |name| known && row.detail.contains_key(*name)),
+        )
+}
+
+fn event_cell(value: &Value, kind: EventField) -> Option<Sql> {
+    Some(match (kind, value) {
+        (EventField::Text, Value::String(text)) => Sql::Text(text.clone()),
+        (EventField::Integer, Value::Number(number)) => Sql::Integer(number.as_i64()?),
+        (EventField::Real, Value::Number(number)) => Sql::Real(number.as_f64()?),
+        (EventField::Flag, Value::Bool(flag)) => Sql::Integer(i64::from(*flag)),
+        (EventField::Array, Value::Array(_)) => Sql::Text(value.to_string()),
+        _ => return None,
+    })
+}
+
+/// Reads an event back: `run`, then [`EVENT_COLUMNS`] from `first`.
+pub(crate) fn load_event(from: &SqlRow<'_>, first: usize) -> Result<Event> {
+    Ok(Event {
+        run: from.get(first)?,
+        event: from.get(first + 1)?,
+        at: from.get(first + 2)?,
+        iid: from.get(first + 4)?,
+        detail: load_object(from, first + 5)?,
+    })
+}
+
+/// The identity of an event within its run: equal JSON values have equal digests.
+pub(crate) fn event_digest(row: &Event) -> [u8; 16] {
+    let mut whole = row.detail.clone();
+    whole.insert("event".to_owned(), row.event.clone().into());
+    if let Some(at) = row.at {
+        whole.insert("at".to_owned(), at.into());
+    }
+    if let Some(iid) = &row.iid {
+        whole.insert("iid".to_owned(), iid.clone().into());
+    }
+    digest(&Value::Object(whole))
+}
+
+/// Equal build rows have equal digests.
+pub(crate) fn build_digest(row: &Build) -> [u8; 16] {
+    digest(&serde_json::to_value(row.to_json()).expect("a build row has a JSON form"))
+}
+
+/// Hashes a JSON value: keys sorted, nulls of objects dropped, numbers by their value.
+fn digest(value: &Value) -> [u8; 16] {
+    fn write(value: &Value, bytes: &mut Vec<u8>) {
+        match value {
+            Value::Null => bytes.push(b'n'),
+            Value::Bool(flag) => bytes.push(if *flag { b't' } else { b'f' }),
+            Value::String(text) => write_text(text, bytes),
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(int), _) => bytes.extend(format!("i{int};").into_bytes()),
+                // 5 and 5.0 are the same value; beyond 2^53 a float is no exact integer anyway.
+                (None, Some(real)) if real.fract() == 0.0 && real.abs() < 9e15 => {
+                    bytes.extend(format!("i{};", real as i64).into_bytes());
+                }
+                (None, real) => {
+                    bytes.push(b'r');
+                    bytes.extend(real.unwrap_or(0.0).to_bits().to_le_bytes());
+                }
+            },
+            Value::Array(items) => {
+                bytes.push(b'[');
+                items.iter().for_each(|item| write(item, bytes));
+                bytes.push(b']');
+            }
+            Value::Object(members) => {
+                bytes.push(b'{');
+                for (key, member) in members.iter().filter(|(_, member)| !member.is_null()) {
+                    write_text(key, bytes);
+                    write(member, bytes);
+                }
+                bytes.push(b'}');
+            }
+        }
+    }
+    fn write_text(text: &str, bytes: &mut Vec<u8>) {
+        bytes.extend(format!("s{}:", text.len()).into_bytes());
+        bytes.extend(text.as_bytes());
+    }
+    let mut bytes = Vec::new();
+    write(value, &mut bytes);
+    xxh3_128(&bytes).to_le_bytes()
+}

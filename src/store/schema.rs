@@ -1,0 +1,67 @@
+//! Applies migrations in order, and refuses what is not ours or newer.
+
+use anyhow::{Result, bail};
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Marks a SQLite file as a database of narwhal-jq ("NJQ1").
+pub const APPLICATION_ID: i32 = 0x4e4a_5131;
+
+/// Append only: the schema version of a database is how many of these it has had.
+const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001_journal.sql")];
+
+/// The schema version of this release.
+pub const LATEST: i64 = MIGRATIONS.len() as i64;
+
+/// What a database file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// A file without a table.
+    Empty,
+    /// A database of ours, with its schema version.
+    Ours(i64),
+}
+
+/// Looks what a database is.
+///
+/// # Errors
+/// When it is somebody else's, made by a newer version, or cannot be read.
+pub fn version(connection: &Connection) -> Result<Version> {
+    let application: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let tables: i64 =
+        connection.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
+    match (application, tables) {
+        (APPLICATION_ID, _) if version > LATEST => Err(super::newer(version)),
+        (APPLICATION_ID, _) => Ok(Version::Ours(version)),
+        (0, 0) if version == 0 => Ok(Version::Empty),
+        _ => bail!(
+            "{} is a SQLite database, but none of narwhal-jq: `--db PATH` names another",
+            connection.path().unwrap_or("the file")
+        ),
+    }
+}
+
+/// Brings the database to [`LATEST`]. Each migration is one transaction with its version number.
+///
+/// # Errors
+/// When SQLite refuses, or another process holds the lock for too long.
+pub fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    for (to, sql) in (1..).zip(MIGRATIONS) {
+        let has = |connection: &Connection| -> rusqlite::Result<i64> {
+            connection.pragma_query_value(None, "user_version", |row| row.get(0))
+        };
+        if has(connection)? >= to {
+            continue;
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have come first.
+        if has(&transaction)? < to {
+            transaction.execute_batch(sql)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", to)?;
+        }
+        transaction.commit()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Which content was read, and how far.
+//!
+//! A source is a file's content. Every journal of one build begins with the same bytes, so the
+//! start alone does not tell two of them apart: what stands just before the offset is checked too.
+//! Until something other than build rows was read, content cannot decide, and the file's device
+//! and inode do. Offsets only grow within one source.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use rusqlite::{Connection, Result, params};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::journal::lines::{FINGERPRINT_LEN, Position};
+
+/// A row of `sources`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its key.
+    pub source_id: i64,
+    /// The name it was last read under.
+    pub path: String,
+    /// The file it was read from.
+    pub file: Option<FileId>,
+    /// The byte after the last line read.
+    pub offset: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Terminals and events read, seen before or not.
+    pub run_rows: u64,
+    /// Runs met while its kept build rows differed.
+    pub ambiguous_runs: u64,
+    /// Whether its content tells it from every other journal of the same build.
+    pub is_telling: bool,
+    /// Whether it gave a build, a terminal or an event.
+    pub has_rows: bool,
+    head_hash: i64,
+    tail_hash: i64,
+}
+
+/// A file as its file system knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    device: i64,
+    inode: i64,
+}
+
+impl FileId {
+    /// The file that the metadata is of.
+    pub fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev().cast_signed(),
+            inode: metadata.ino().cast_signed(),
+        }
+    }
+}
+
+/// Every source, the one read furthest first.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn load_all(connection: &Connection) -> Result<Vec<Source>> {
+    const SQL: &str = "select s.source_id, s.path, s.device, s.inode, s.offset_bytes, s.lines,
+            s.run_rows, s.ambiguous_runs, s.head_hash, s.tail_hash,
+            exists (select 1 from rejects as r where r.source_id = s.source_id),
+            exists (select 1 from builds as b where b.source_id = s.source_id)
+        from sources as s
+        order by s.offset_bytes desc, s.source_id";
+    let mut statement = connection.prepare_cached(SQL)?;
+    let rows = statement.query_map([], |row| {
+        let device: Option<i64> = row.get(2)?;
+        let inode: Option<i64> = row.get(3)?;
+        let run_rows: u64 = row.get(6)?;
+        Ok(Source {
+            source_id: row.get(0)?,
+            path: row.get(1)?,
+            file: device
+                .zip(inode)
+                .map(|(device, inode)| FileId { device, inode }),
+            offset: row.get(4)?,
+            lines: row.get(5)?,
+            run_rows,
+            ambiguous_runs: row.get(7)?,
+            head_hash: row.get(8)?,
+            tail_hash: row.get(9)?,
+            is_telling: run_rows > 0 || row.get(10)?,
+            has_rows: run_rows > 0 || row.get(11)?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// Where in a source a reading may go on.
+#[derive(Debug, Clone)]
+pub struct Resumption {
+    /// The source.
+    pub source: Source,
+    /// Its position, as the reader wants it.
+    pub position: Position,
+}
+
+/// Finds the source whose content a file goes on from, if any; the one read furthest.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn recognise(
+    known: &[Source],
+    file: &File,
+    id: Option<FileId>,
+) -> io::Result<Option<Resumption>> {
+    let len = file.metadata()?.len();
+    let head = read_at_most(file, 0, FINGERPRINT_LEN as u64)?;
+    for source in known {
+        if source.offset > len || !(source.is_telling || (id.is_some() && source.file == id)) {
+            continue;
+        }
+        let head_len = source.offset.min(FINGERPRINT_LEN as u64) as usize;
+        if head.len() < head_len || hash(&head[..head_len]) != source.head_hash {
+            continue;
+        }
+        let tail = read_at_most(file, source.offset - head_len as u64, head_len as u64)?;
+        if hash(&tail) != source.tail_hash {
+            continue;
+        }
+        let position = Position {
+            offset: source.offset,
+            lines: source.lines,
+            head: head[..head_len].to_vec(),
+            tail,
+        };
+        return Ok(Some(Resumption {
+            source: source.clone(),
+            position,
+        }));
+    }
+    Ok(None)
+}
+
+/// Whether some source may begin with these bytes, and the offset of the one read furthest.
+pub fn furthest_with_head(known: &[Source], head: &[u8]) -> Option<u64> {
+    let begins = |source: &&Source| {
+        let head_len = source.offset.min(FINGERPRINT_LEN as u64) as usize;
+        head.len() >= head_len && hash(&head[..head_len]) == source.head_hash
+    };
+    known
+        .iter()
+        .filter(begins)
+        .map(|source| source.offset)
+        .max()
+}
+
+/// The bytes of a file from `offset`, fewer at its end.
+fn read_at_most(file: &File, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; len as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+fn hash(bytes: &[u8]) -> i64 {
+    xxh3_64(bytes).cast_signed()
+}
+
+/// Adds a source of which nothing was read yet; its key.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn insert(connection: &Connection, path: &str, file: Option<FileId>) -> Result<i64> {
+    let nothing = hash(b"");
+    connection.execute(
+        "insert into sources (path, device, inode, offset_bytes, lines, run_rows, ambiguous_runs,
+            head_hash, tail_hash)
+         values (?1, ?2, ?3, 0, 0, 0, 0, ?4, ?4)",
+        params![
+            path,
+            file.map(|id| id.device),
+            file.map(|id| id.inode),
+            nothing
+        ],
+    )?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// How far a batch has brought a source.
+#[derive(Debug)]
+pub struct Progress<'p> {
+    /// The name it is read under.
+    pub path: &'p str,
+    /// The file it is read from.
+    pub file: Option<FileId>,
+    /// The byte after the last line read.
+    pub offset: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Terminals and events read.
+    pub run_rows: u64,
+    /// Runs met while its kept build rows differed.
+    pub ambiguous_runs: u64,
+    /// Its first bytes.
+    pub head: &'p [u8],
+    /// The bytes before the offset.
+    pub tail: &'p [u8],
+}
+
+/// Saves how far a source was read.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Result<()> {
+    connection.execute(
+        "update sources
+         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, run_rows = ?7,
+             ambiguous_runs = ?8, head_hash = ?9, tail_hash = ?10
+         where source_id = ?1",
+        params![
+            source_id,
+            to.path,
+            to.file.map(|id| id.device),
+            to.file.map(|id| id.inode),
+            to.offset,
+            to.lines,
+            to.run_rows,
+            to.ambiguous_runs,
+            hash(to.head),
+            hash(to.tail),
+        ],
+    )?;
+    Ok(())
+}
