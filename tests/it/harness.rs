@@ -1,0 +1,223 @@
+//! A folder of its own for each test, the program run in it, and its database looked at without
+//! the program.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+/// The project's folder.
+pub fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A fixture's bytes.
+pub fn fixture(name: &str) -> Vec<u8> {
+    let path = project().join("tests/fixtures").join(name);
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The folder of the real journals that do not ship with the project. Says whether the test ran.
+pub fn real_journals(test: &str) -> Option<PathBuf> {
+    let path = match std::env::var_os("NARWHAL_JQ_SHARED") {
+        Some(path) => PathBuf::from(path),
+        None => project().join("../shared"),
+    };
+    if path.join("journals").is_dir() {
+        say(&format!("{test}: ran on the journals in {}", path.display()));
+        return Some(path);
+    }
+    say(&format!("{test}: did not run, {} has no folder `journals`", path.display()));
+    None
+}
+
+/// Whether a program that a fresh machine may lack is there. Says whether the test ran.
+pub fn has_program(test: &str, program: &str) -> bool {
+    let found = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    match found {
+        Ok(output) if output.status.success() => {
+            let version = String::from_utf8_lossy(&output.stdout);
+            say(&format!("{test}: ran with {program} {}", version.lines().next().unwrap_or_default()));
+            true
+        }
+        _ => {
+            say(&format!("{test}: did not run, there is no {program}"));
+            false
+        }
+    }
+}
+
+/// Says something past the capture of test output.
+pub fn say(message: &str) {
+    writeln!(std::io::stderr(), "{message}").expect("stderr can be written");
+}
+
+/// What a run of the program gave.
+#[derive(Debug)]
+pub struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    shown: String,
+}
+
+impl Run {
+    fn new(command: &Command, output: Output) -> Self {
+        let arguments: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
+        let stdout = String::from_utf8(output.stdout).expect("stdout is UTF-8");
+        let stderr = String::from_utf8(output.stderr).expect("stderr is UTF-8");
+        let code = output.status.code().unwrap_or(-1);
+        let shown = format!(
+            "narwhal-jq {}\nexit code {code} ({})\n--- stdout\n{stdout}--- stderr\n{stderr}",
+            arguments.join(" "),
+            output.status
+        );
+        assert!(!stderr.contains("panicked"), "{shown}");
+        Self { code, stdout, stderr, shown }
+    }
+
+    /// Asserts the exit code.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}", self.shown);
+        self
+    }
+
+    /// Asserts that stderr contains a text.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "stderr lacks {text:?}\n{}", self.shown);
+        self
+    }
+
+    /// Stdout as JSON.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{}", self.shown))
+    }
+}
+
+/// A folder with a database in it, perhaps.
+#[derive(Debug)]
+pub struct Lab {
+    folder: TempDir,
+}
+
+impl Lab {
+    pub fn new() -> Self {
+        Self { folder: TempDir::new().expect("a temporary folder can be made") }
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file of the folder.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).expect("the folder can be written");
+        path
+    }
+
+    /// The program, in the folder, with nothing set that could change what it does.
+    pub fn command<S: AsRef<std::ffi::OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_narwhal-jq"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_remove("NARWHAL_JQ_DB")
+            .env_remove("NARWHAL_JQ_QUERIES")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program.
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = self.command(arguments);
+        let output = command.output().expect("the program can be started");
+        Run::new(&command, output)
+    }
+
+    /// Runs the program with bytes on its standard input.
+    pub fn run_with_stdin(&self, arguments: &[&str], stdin: &[u8]) -> Run {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program can be started");
+        let mut pipe = child.stdin.take().expect("stdin is a pipe");
+        let bytes = stdin.to_vec();
+        // The program may end before it has read everything.
+        let writer = std::thread::spawn(move || drop(pipe.write_all(&bytes)));
+        let output = child.wait_with_output().expect("the program ends");
+        writer.join().expect("the writer ends");
+        Run::new(&command, output)
+    }
+
+    /// Ingests a file of the folder and gives the summary.
+    #[track_caller]
+    pub fn ingest(&self, path: &str) -> serde_json::Value {
+        self.run(&["ingest", path, "--format", "json"]).exits(0).json()
+    }
+
+    /// Reads the database without the program.
+    pub fn database(&self) -> Connection {
+        Connection::open_with_flags(self.path("narwhal.db"), OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .expect("there is a database")
+    }
+
+    /// The rows of a statement.
+    #[track_caller]
+    pub fn rows(&self, sql: &str) -> Vec<Vec<Value>> {
+        rows(&self.database(), sql)
+    }
+
+    /// The one number that a statement gives.
+    #[track_caller]
+    pub fn number(&self, sql: &str) -> i64 {
+        self.database().query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// Every table's rows, in the order of their keys.
+    pub fn contents(&self) -> Vec<(String, Vec<Vec<Value>>)> {
+        let database = self.database();
+        let tables = rows(
+            &database,
+            "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name",
+        );
+        tables
+            .into_iter()
+            .map(|row| {
+                let Value::Text(name) = &row[0] else { panic!("a table's name is text") };
+                let rows = rows(&database, &format!("select * from {name} order by 1, 2"));
+                (name.clone(), rows)
+            })
+            .collect()
+    }
+}
+
+/// The rows of a statement.
+#[track_caller]
+pub fn rows(database: &Connection, sql: &str) -> Vec<Vec<Value>> {
+    let mut statement = database.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let width = statement.column_count();
+    statement
+        .query_map([], |row| (0..width).map(|at| row.get(at)).collect())
+        .and_then(Iterator::collect)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// Asserts that two databases hold the same rows, table by table.
+#[track_caller]
+pub fn assert_same_contents(one: &Lab, other: &Lab, what: &str) {
+    for ((name, left), (_, right)) in one.contents().into_iter().zip(other.contents()) {
+        assert_eq!(left.len(), right.len(), "{what}: rows of {name}");
+        for (left, right) in left.iter().zip(&right) {
+            assert_eq!(left, right, "{what}: a row of {name}");
+        }
+    }
+}

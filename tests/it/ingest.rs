@@ -1,0 +1,1 @@
+//! What ingest stores, and what it says.
