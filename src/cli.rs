@@ -25,13 +25,7 @@ struct Cli {
 #[derive(Debug, Clone, Args)]
 pub struct Global {
     /// The database
-    #[arg(
-        long,
-        global = true,
-        value_name = "PATH",
-        env = "NARWHAL_JQ_DB",
-        default_value = "narwhal.db"
-    )]
+    #[arg(long, global = true, value_name = "PATH", env = "NARWHAL_JQ_DB", default_value = "narwhal.db")]
     pub db: PathBuf,
     /// When to color messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
@@ -147,11 +141,7 @@ pub struct Ask {
 #[derive(Debug, Args)]
 pub struct Sql {
     /// The statement, or `-` to read it from standard input
-    #[arg(
-        required_unless_present = "file",
-        value_name = "SELECT",
-        allow_hyphen_values = true
-    )]
+    #[arg(required_unless_present = "file", value_name = "SELECT", allow_hyphen_values = true)]
     pub statement: Option<String>,
     /// Read the statement from a file
     #[arg(short, long, value_name = "FILE", conflicts_with = "statement")]
@@ -265,14 +255,9 @@ pub fn parse() -> Result<Wanted> {
         Command::Query(flags) => {
             let (_, given) = matches.subcommand().expect("`query` was parsed");
             let asked = given.subcommand();
-            let query =
-                asked.and_then(|(name, _)| catalog.into_iter().find(|query| query.name == name));
+            let query = asked.and_then(|(name, _)| catalog.into_iter().find(|query| query.name == name));
             let given = asked.map_or_else(ArgMatches::default, |(_, given)| given.clone());
-            Subcommanded::Query(Box::new(Ask {
-                flags,
-                query,
-                given,
-            }))
+            Subcommanded::Query(Box::new(Ask { flags, query, given }))
         }
         Command::Sql(flags) => Subcommanded::Sql(flags),
         Command::Export(flags) => Subcommanded::Export(flags),
@@ -281,10 +266,7 @@ pub fn parse() -> Result<Wanted> {
         Command::Verify => Subcommanded::Verify,
         Command::Rejects(flags) => Subcommanded::Rejects(flags),
     };
-    Ok(Wanted {
-        global: cli.global,
-        command,
-    })
+    Ok(Wanted { global: cli.global, command })
 }
 
 /// The whole command line, the flags of each query among it.
@@ -303,46 +285,28 @@ fn query_command(query: &Query) -> clap::Command {
         Arg::new(parameter.name.clone())
             .long(parameter.name.clone())
             .value_name(parameter.kind.value_name())
-            .help(format!(
-                "{} [default: {}]",
-                parameter.meaning, parameter.default
-            ))
+            .help(format!("{} [default: {}]", parameter.meaning, parameter.default))
             .allow_negative_numbers(true)
             .help_heading("Parameters")
     });
     clap::Command::new(query.name.clone())
         .about(query.purpose.clone())
         .args(parameters)
-        .after_help(format!(
-            "Columns, how to read them, and the SQL: query {} --help",
-            query.name
-        ))
+        .after_help(format!("Columns, how to read them, and the SQL: query {} --help", query.name))
         .after_long_help(manual(query))
 }
 
 /// The part of a query's help behind its flags.
 fn manual(query: &Query) -> String {
-    let width = query
-        .columns
-        .iter()
-        .map(|column| column.name.len())
-        .max()
-        .unwrap_or(0);
+    let width = query.columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
     let mut text = "Columns:\n".to_owned();
     for column in &query.columns {
-        text.push_str(&format!(
-            "  {:width$}  {} ({})\n",
-            column.name, column.meaning, column.unit
-        ));
+        text.push_str(&format!("  {:width$}  {} ({})\n", column.name, column.meaning, column.unit));
     }
     if !query.reading.is_empty() {
         text.push_str(&format!("\nReading it:\n  {}\n", query.reading));
     }
-    let sql: Vec<&str> = query
-        .sql
-        .lines()
-        .skip_while(|line| line.starts_with("--"))
-        .collect();
+    let sql: Vec<&str> = query.sql.lines().skip_while(|line| line.starts_with("--")).collect();
     text.push_str(&format!("\nSQL:\n  {}\n", sql.join("\n  ")));
     text
 }

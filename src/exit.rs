@@ -45,10 +45,7 @@ pub struct Failure {
 impl Failure {
     /// An error that ends the program with `exit`.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self {
-            exit,
-            message: message.into(),
-        }
+        Self { exit, message: message.into() }
     }
 
     /// An error of the user's making.
@@ -86,19 +83,15 @@ pub fn code_of(error: &anyhow::Error) -> Exit {
 /// Whether SQLite gave up waiting for a lock.
 pub fn is_busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
-    matches!(
-        error.sqlite_error_code(),
-        Some(DatabaseBusy | DatabaseLocked)
-    )
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
 fn is_closed_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
-    let kind = cause
-        .downcast_ref::<io::Error>()
-        .map(io::Error::kind)
-        .or_else(|| match cause.downcast_ref::<csv::Error>()?.kind() {
+    let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind).or_else(|| {
+        match cause.downcast_ref::<csv::Error>()?.kind() {
             csv::ErrorKind::Io(error) => Some(error.kind()),
             _ => None,
-        });
+        }
+    });
     kind == Some(io::ErrorKind::BrokenPipe)
 }

@@ -154,9 +154,7 @@ pub fn ingest(
     };
     let looks: Vec<Result<Look>> = look_at_all(database, inputs, options)?;
     let must_write = looks.iter().any(|look| matches!(look, Ok(Look::New)));
-    let connection = must_write
-        .then(|| store::open_to_write(database, options.busy_timeout))
-        .transpose()?;
+    let connection = must_write.then(|| store::open_to_write(database, options.busy_timeout)).transpose()?;
     let mut writer = connection.as_ref().map(Writer::new).transpose()?;
     let mut outcome = Ok(());
     for (input, look) in inputs.iter().zip(looks) {
@@ -167,14 +165,7 @@ pub fn ingest(
         let report = match (look, &mut writer) {
             (Ok(Look::New), Some(writer)) => {
                 let notes = &mut summary.notes;
-                let mut reading = Reading {
-                    options,
-                    stop,
-                    watcher,
-                    writer,
-                    notes,
-                    input,
-                };
+                let mut reading = Reading { options, stop, watcher, writer, notes, input };
                 reading.read()
             }
             (Ok(Look::Old(report)), _) => Ok((report, None)),
@@ -222,10 +213,7 @@ fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<V
     } else {
         Vec::new()
     };
-    Ok(inputs
-        .iter()
-        .map(|input| look_at(input, &known, options))
-        .collect())
+    Ok(inputs.iter().map(|input| look_at(input, &known, options)).collect())
 }
 
 /// An older database is brought up to date by opening it for writing, which comes first then.
@@ -254,11 +242,8 @@ fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Resul
             path.display()
         );
     }
-    let resumption =
-        sources::recognise(known, &file, Some(FileId::of(&metadata))).with_context(cannot)?;
-    let offset = resumption
-        .as_ref()
-        .map_or(0, |resumption| resumption.position.offset);
+    let resumption = sources::recognise(known, &file, Some(FileId::of(&metadata))).with_context(cannot)?;
+    let offset = resumption.as_ref().map_or(0, |resumption| resumption.position.offset);
     file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
     let mut rest = Lines::new(&mut file, ending(options));
     if rest.next_line().with_context(cannot)?.is_some() {
@@ -268,26 +253,18 @@ fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Resul
     Ok(Look::Old(FileReport {
         path: input.label(),
         resumed_at: offset,
-        counters: Counters {
-            pending_bytes,
-            ..Counters::default()
-        },
+        counters: Counters { pending_bytes, ..Counters::default() },
         is_no_journal: resumption.is_some_and(|resumption| !resumption.source.has_rows),
         is_empty: metadata.len() == 0,
     }))
 }
 
 fn is_compressed(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "gz" || extension == "zst")
+    path.extension().is_some_and(|extension| extension == "gz" || extension == "zst")
 }
 
 fn ending(options: &Options) -> Ending {
-    if options.is_final {
-        Ending::Complete
-    } else {
-        Ending::Open
-    }
+    if options.is_final { Ending::Complete } else { Ending::Open }
 }
 
 /// One input on its way into the database.
@@ -346,30 +323,19 @@ impl Reading<'_, '_, '_> {
         let known = sources::load_all(self.writer.connection())?;
         match self.input {
             Input::Stdin => {
-                let (bytes, resumption) =
-                    stdin::open(&known).context("cannot read standard input")?;
+                let (bytes, resumption) = stdin::open(&known).context("cannot read standard input")?;
                 let ending = Ending::Complete;
-                Ok(Opened {
-                    bytes,
-                    file: None,
-                    ending,
-                    is_stream: true,
-                    resumption,
-                    lost: None,
-                })
+                Ok(Opened { bytes, file: None, ending, is_stream: true, resumption, lost: None })
             }
             Input::File(path) => {
                 let cannot = || format!("cannot read {}", path.display());
                 let mut file = File::open(path).with_context(cannot)?;
                 let id = FileId::of(&file.metadata().with_context(cannot)?);
-                let resumption =
-                    sources::recognise(&known, &file, Some(id)).with_context(cannot)?;
+                let resumption = sources::recognise(&known, &file, Some(id)).with_context(cannot)?;
                 let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
                 file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
                 let before = known.iter().find(|source| {
-                    resumption.is_none()
-                        && source.path == stored_path(path)
-                        && source.file == Some(id)
+                    resumption.is_none() && source.path == stored_path(path) && source.file == Some(id)
                 });
                 let lost = before.map(|source| {
                     format!(
@@ -394,14 +360,7 @@ impl Reading<'_, '_, '_> {
     /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
     /// it must be opened anew.
     fn read_opened(&mut self, opened: Opened) -> Result<Option<Outcome>> {
-        let Opened {
-            bytes,
-            file,
-            ending,
-            is_stream,
-            resumption,
-            lost,
-        } = opened;
+        let Opened { bytes, file, ending, is_stream, resumption, lost } = opened;
         if let Some(lost) = lost {
             self.watcher.warn(&lost);
         }
@@ -417,11 +376,7 @@ impl Reading<'_, '_, '_> {
         let mut counters = Counters::default();
         let mut committed_at = resumed_at;
         let mut batch = 0;
-        let batch_lines = if self.options.is_strict {
-            u64::MAX
-        } else {
-            BATCH_LINES
-        };
+        let batch_lines = if self.options.is_strict { u64::MAX } else { BATCH_LINES };
         let mut failure = None;
         while !self.stop.load(Ordering::Relaxed) {
             let line = match lines.next_line() {
@@ -463,8 +418,7 @@ impl Reading<'_, '_, '_> {
         }
         counters.bytes = lines.offset() - resumed_at;
         counters.pending_bytes = lines.pending_bytes();
-        had_rows |=
-            counters.builds + counters.terminals + counters.events + counters.duplicates > 0;
+        had_rows |= counters.builds + counters.terminals + counters.events + counters.duplicates > 0;
         let is_no_journal = !had_rows && lines.line_count() > 0;
         let mut report = self.report(resumed_at, counters, is_no_journal);
         report.is_empty = lines.line_count() == 0 && lines.pending_bytes() == 0;
@@ -476,13 +430,7 @@ impl Reading<'_, '_, '_> {
     }
 
     fn report(&self, resumed_at: u64, counters: Counters, is_no_journal: bool) -> FileReport {
-        FileReport {
-            path: self.input.label(),
-            resumed_at,
-            counters,
-            is_no_journal,
-            is_empty: false,
-        }
+        FileReport { path: self.input.label(), resumed_at, counters, is_no_journal, is_empty: false }
     }
 
     fn offset_of(&self, source_id: i64) -> Result<Option<u64>> {
@@ -494,12 +442,7 @@ impl Reading<'_, '_, '_> {
         Ok(u64::try_from(offset).ok())
     }
 
-    fn commit(
-        &mut self,
-        path: &str,
-        file: Option<FileId>,
-        lines: &Lines<Box<dyn Read>>,
-    ) -> Result<()> {
+    fn commit(&mut self, path: &str, file: Option<FileId>, lines: &Lines<Box<dyn Read>>) -> Result<()> {
         let reached = Reached {
             path,
             file,
@@ -564,10 +507,8 @@ impl Reading<'_, '_, '_> {
             (Stored::New, Row::Build(_)) => counters.builds += 1,
             (Stored::New, Row::Terminal(row)) => {
                 counters.terminals += 1;
-                counters.attempt_failures += row
-                    .attempt_failures
-                    .as_ref()
-                    .map_or(0, |entries| entries.len() as u64);
+                counters.attempt_failures +=
+                    row.attempt_failures.as_ref().map_or(0, |entries| entries.len() as u64);
             }
             (Stored::New, Row::Event(_)) => counters.events += 1,
         }
@@ -599,24 +540,14 @@ impl Reading<'_, '_, '_> {
             RejectKind::Rejected => counters.rejected += 1,
             RejectKind::Repaired => counters.repaired += 1,
         }
-        let reject = Reject {
-            kind,
-            line_no: line.number,
-            byte_offset,
-            len_bytes: len,
-            reason,
-            raw,
-        };
+        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
         Ok(self.writer.reject(&reject)?)
     }
 }
 
 /// The name of a file as `sources` keeps it: absolute, links not followed.
 fn stored_path(path: &Path) -> String {
-    std::path::absolute(path)
-        .unwrap_or_else(|_| path.to_owned())
-        .to_string_lossy()
-        .into_owned()
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
 }
 
 /// Reads a file's bytes from a position to its end.

@@ -13,11 +13,7 @@ fn main() -> ExitCode {
             let exit = exit::code_of(&error);
             if exit != exit::Exit::Done {
                 // Nothing can be done when stderr is closed.
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "error: {}",
-                    escaped(&format!("{error:#}"))
-                );
+                let _ = writeln!(std::io::stderr(), "error: {}", escaped(&format!("{error:#}")));
             }
             exit
         }

@@ -15,11 +15,8 @@ use crate::ingest::{Counters, FileReport, Options, Summary, Watcher, ingest};
 use crate::journal::inputs;
 
 pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
-    let options = Options {
-        is_final: flags.is_final,
-        is_strict: flags.strict,
-        busy_timeout: global.busy_timeout,
-    };
+    let options =
+        Options { is_final: flags.is_final, is_strict: flags.strict, busy_timeout: global.busy_timeout };
     let teller = Teller::new(global);
     let (summary, exit) = read(global, &flags.paths, &options)?;
     match flags.format {
@@ -35,11 +32,7 @@ pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
 
 /// Reads what is new before a query; only what is unusual is told.
 pub(super) fn read_first(global: &Global, paths: &[PathBuf]) -> Result<Exit> {
-    let options = Options {
-        is_final: false,
-        is_strict: false,
-        busy_timeout: global.busy_timeout,
-    };
+    let options = Options { is_final: false, is_strict: false, busy_timeout: global.busy_timeout };
     let (summary, exit) = read(global, paths, &options)?;
     if summary.total.rejected + summary.total.repaired > 0 {
         tell(Teller::new(global), &summary);
@@ -51,8 +44,7 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
     let teller = Teller::new(global);
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .context("cannot watch for Ctrl-C")?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
     }
     let mut inputs = Vec::new();
     let mut exit = Exit::Done;
@@ -65,10 +57,7 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
             Ok(found) => {
                 inputs.extend(found.inputs);
                 for skipped in found.skipped {
-                    teller.note(&format!(
-                        "{}: skipped, not a journal by its name",
-                        skipped.display()
-                    ));
+                    teller.note(&format!("{}: skipped, not a journal by its name", skipped.display()));
                 }
             }
             Err(error) => failed(&format!("{error:#}")),
@@ -107,19 +96,9 @@ fn tell(teller: Teller, summary: &Summary) {
     }
     let mut lines: Vec<String> = summary.files.iter().map(file_line).collect();
     if summary.files.len() > 1 {
-        lines.push(format!(
-            "{} files: {}",
-            summary.files.len(),
-            counts(&summary.total)
-        ));
+        lines.push(format!("{} files: {}", summary.files.len(), counts(&summary.total)));
     }
-    let Counters {
-        lines: read,
-        bytes,
-        rejected,
-        repaired,
-        ..
-    } = summary.total;
+    let Counters { lines: read, bytes, rejected, repaired, .. } = summary.total;
     if read > 0 {
         let seconds = summary.seconds.max(1e-9);
         lines.push(format!(
@@ -169,10 +148,7 @@ fn counts(counters: &Counters) -> String {
         }
     }
     if counters.pending_bytes > 0 {
-        parts.push(format!(
-            "{} bytes of an unfinished line wait",
-            counters.pending_bytes
-        ));
+        parts.push(format!("{} bytes of an unfinished line wait", counters.pending_bytes));
     }
     parts.join(", ")
 }
@@ -186,10 +162,7 @@ struct Progress {
 impl Progress {
     fn new(teller: Teller, inputs: &[inputs::Input]) -> Self {
         if teller.is_quiet || !io::stderr().is_terminal() {
-            return Self {
-                bar: ProgressBar::hidden(),
-                teller,
-            };
+            return Self { bar: ProgressBar::hidden(), teller };
         }
         let sizes: Option<u64> = inputs
             .iter()
@@ -199,20 +172,13 @@ impl Progress {
             })
             .sum();
         let (bar, template) = match sizes {
-            Some(bytes) => (
-                ProgressBar::new(bytes),
-                "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-            ),
-            None => (
-                ProgressBar::new_spinner(),
-                "{spinner} {bytes}, {bytes_per_sec}",
-            ),
+            Some(bytes) => {
+                (ProgressBar::new(bytes), "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left")
+            }
+            None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {bytes_per_sec}"),
         };
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
-        Self {
-            bar: bar.with_style(style),
-            teller,
-        }
+        Self { bar: bar.with_style(style), teller }
     }
 }
 

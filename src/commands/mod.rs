@@ -57,10 +57,7 @@ impl Teller {
             Color::Never => false,
             Color::Auto => io::stderr().is_terminal() && !is_plain,
         };
-        Self {
-            is_quiet: global.quiet,
-            is_colored,
-        }
+        Self { is_quiet: global.quiet, is_colored }
     }
 
     /// Something worth knowing.
@@ -75,11 +72,7 @@ impl Teller {
 
     /// A failure that does not stop the rest. Never quiet.
     fn error(self, message: &str) {
-        Self {
-            is_quiet: false,
-            ..self
-        }
-        .say("error", "31", message);
+        Self { is_quiet: false, ..self }.say("error", "31", message);
     }
 
     fn say(self, what: &str, color: &str, message: &str) {
@@ -97,12 +90,7 @@ impl Teller {
 }
 
 /// Runs a statement and writes its answer where and how the flags say; how many rows it had.
-fn answer(
-    connection: &mut Connection,
-    sql: &str,
-    bound: &[Bound],
-    flags: &OutputFlags,
-) -> Result<u64> {
+fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &OutputFlags) -> Result<u64> {
     let mut target = Target::open(flags.output.as_deref())?;
     let is_terminal = target.is_terminal();
     let rows = {

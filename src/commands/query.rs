@@ -24,9 +24,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     let teller = Teller::new(global);
     let mut connection = open_to_read(global)?;
-    let bound = params::bind(&connection, query, |name| {
-        ask.given.get_one::<String>(name).cloned()
-    })?;
+    let bound = params::bind(&connection, query, |name| ask.given.get_one::<String>(name).cloned())?;
     let caveats = caveats::of(&connection, query, &bound)?;
     let rows = answer(&mut connection, &query.sql, &bound, &ask.flags.output)?;
     if rows == 0 {
@@ -41,11 +39,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
 /// The catalog in groups, a line each.
 fn list(catalog: &[Query]) -> Result<()> {
     let mut out = io::stdout().lock();
-    let width = catalog
-        .iter()
-        .map(|query| query.name.len())
-        .max()
-        .unwrap_or(0);
+    let width = catalog.iter().map(|query| query.name.len()).max().unwrap_or(0);
     let mut groups: Vec<&str> = Vec::new();
     for query in catalog {
         if !groups.contains(&query.group.as_str()) {
@@ -59,9 +53,6 @@ fn list(catalog: &[Query]) -> Result<()> {
         }
         writeln!(out)?;
     }
-    writeln!(
-        out,
-        "`narwhal-jq query NAME --help` is the manual of a query."
-    )?;
+    writeln!(out, "`narwhal-jq query NAME --help` is the manual of a query.")?;
     Ok(())
 }

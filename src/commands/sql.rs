@@ -11,13 +11,12 @@ use crate::exit::Exit;
 
 pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
     let sql = match (&flags.file, flags.statement.as_deref()) {
-        (Some(path), _) => fs::read_to_string(path)
-            .with_context(|| format!("cannot read the SQL in {}", path.display()))?,
+        (Some(path), _) => {
+            fs::read_to_string(path).with_context(|| format!("cannot read the SQL in {}", path.display()))?
+        }
         (None, Some("-")) => {
             let mut sql = String::new();
-            std::io::stdin()
-                .read_to_string(&mut sql)
-                .context("cannot read the SQL from standard input")?;
+            std::io::stdin().read_to_string(&mut sql).context("cannot read the SQL from standard input")?;
             sql
         }
         (None, statement) => statement.unwrap_or_default().to_owned(),

@@ -24,17 +24,10 @@ pub(super) fn run(global: &Global) -> Result<Exit> {
     writeln!(out, "size_bytes        {size}")?;
     writeln!(out, "schema            {}", schema::LATEST)?;
     if mode == "wal" {
-        writeln!(
-            out,
-            "journal_mode      wal: being written, or left so by a process that died"
-        )?;
+        writeln!(out, "journal_mode      wal: being written, or left so by a process that died")?;
     }
     for table in ["runs", "builds", "terminals", "attempt_failures", "events"] {
-        writeln!(
-            out,
-            "{table:16}  {}",
-            count(&connection, &format!("select count(*) from {table}"))?
-        )?;
+        writeln!(out, "{table:16}  {}", count(&connection, &format!("select count(*) from {table}"))?)?;
     }
     for kind in ["rejected", "repaired"] {
         let sql = format!("select count(*) from rejects where kind = '{kind}'");
@@ -82,11 +75,7 @@ pub(super) fn look(source: &Source) -> (Option<u64>, &'static str) {
     let Ok(metadata) = file.metadata() else {
         return (None, "not there");
     };
-    match sources::recognise(
-        std::slice::from_ref(source),
-        &file,
-        Some(FileId::of(&metadata)),
-    ) {
+    match sources::recognise(std::slice::from_ref(source), &file, Some(FileId::of(&metadata))) {
         Ok(Some(_)) => match metadata.len() - source.offset {
             0 => (Some(0), "read"),
             lag => (Some(lag), "behind"),

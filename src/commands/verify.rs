@@ -85,13 +85,8 @@ pub(super) fn run(global: &Global) -> Result<Exit> {
     let mut out = io::stdout().lock();
     let mut broken = 0;
     for (holds, sql) in CHECKS {
-        let found =
-            find(&connection, sql).map_err(|error| store::explain(&global.db, error.into()))?;
-        writeln!(
-            out,
-            "{}  {holds}",
-            if found.is_empty() { "ok    " } else { "BROKEN" }
-        )?;
+        let found = find(&connection, sql).map_err(|error| store::explain(&global.db, error.into()))?;
+        writeln!(out, "{}  {holds}", if found.is_empty() { "ok    " } else { "BROKEN" })?;
         for sentence in found.iter().take(MAX_SHOWN) {
             writeln!(out, "        {}", escaped(sentence))?;
         }
@@ -103,21 +98,14 @@ pub(super) fn run(global: &Global) -> Result<Exit> {
     for (path, state) in changed_files(&connection)? {
         teller.note(&format!("{path}: {state}"));
     }
-    Ok(if broken == 0 {
-        Exit::Done
-    } else {
-        Exit::Failed
-    })
+    Ok(if broken == 0 { Exit::Done } else { Exit::Failed })
 }
 
 /// So many sentences of one check are shown.
 const MAX_SHOWN: usize = 20;
 
 fn find(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
-    connection
-        .prepare(sql)?
-        .query_map([], |row| row.get(0))?
-        .collect()
+    connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Files that do not hold any more what was read of them. Rotation does that: not a fault of the

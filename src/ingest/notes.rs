@@ -21,11 +21,7 @@ pub enum Note {
 impl Note {
     /// The note in words, with how many rows it was met in.
     pub fn in_words(&self, count: u64) -> String {
-        let rows = if count == 1 {
-            "1 row".to_owned()
-        } else {
-            format!("{count} rows")
-        };
+        let rows = if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
         match self {
             Self::Field(name) => format!("unknown field {name:?} in {rows}, kept in `extra`"),
             Self::Event(name) => format!("unknown event {name:?} in {rows}, kept"),
@@ -75,22 +71,10 @@ fn note_terminal(row: &Terminal<'_>, add: &mut impl FnMut(Note)) {
     }
     each_field("", &row.extra, add);
     let parts = [
-        (
-            "queue_waits.",
-            row.queue_waits.as_ref().map(|part| &part.extra),
-        ),
-        (
-            "admission_price.",
-            row.admission_price.as_ref().map(|part| &part.extra),
-        ),
-        (
-            "upstream_seconds.",
-            row.upstream_seconds.as_ref().map(|part| &part.extra),
-        ),
-        (
-            "cache_placement.",
-            row.cache_placement.as_ref().map(|part| &part.extra),
-        ),
+        ("queue_waits.", row.queue_waits.as_ref().map(|part| &part.extra)),
+        ("admission_price.", row.admission_price.as_ref().map(|part| &part.extra)),
+        ("upstream_seconds.", row.upstream_seconds.as_ref().map(|part| &part.extra)),
+        ("cache_placement.", row.cache_placement.as_ref().map(|part| &part.extra)),
     ];
     for (prefix, extra) in parts {
         if let Some(extra) = extra {

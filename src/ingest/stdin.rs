@@ -12,10 +12,7 @@ use crate::store::sources::{self, Resumption, Source};
 pub(super) fn open(known: &[Source]) -> io::Result<(Box<dyn Read>, Option<Resumption>)> {
     let mut stdin = io::stdin();
     let mut head = Vec::new();
-    stdin
-        .by_ref()
-        .take(FINGERPRINT_LEN as u64)
-        .read_to_end(&mut head)?;
+    stdin.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)?;
     let Some(furthest) = sources::furthest_with_head(known, &head) else {
         return Ok((Box::new(io::Cursor::new(head).chain(stdin)), None));
     };
@@ -25,8 +22,5 @@ pub(super) fn open(known: &[Source]) -> io::Result<(Box<dyn Read>, Option<Resump
     io::copy(&mut stdin.by_ref().take(missing), &mut spool)?;
     let resumption = sources::recognise(known, &spool, None)?;
     let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
-    Ok((
-        Box::new(super::from_position(spool, offset)?.chain(stdin)),
-        resumption,
-    ))
+    Ok((Box::new(super::from_position(spool, offset)?.chain(stdin)), resumption))
 }

@@ -41,33 +41,22 @@ pub struct Found {
 /// When there is nothing at the path, a folder cannot be read, or it has no journal.
 pub fn find(path: &Path) -> Result<Found> {
     if path == Path::new("-") {
-        return Ok(Found {
-            inputs: vec![Input::Stdin],
-            skipped: Vec::new(),
-        });
+        return Ok(Found { inputs: vec![Input::Stdin], skipped: Vec::new() });
     }
     let shown = path.display();
     let metadata = fs::metadata(path).with_context(|| format!("cannot read {shown}"))?;
     if !metadata.is_dir() {
-        return Ok(Found {
-            inputs: vec![Input::File(path.to_owned())],
-            skipped: Vec::new(),
-        });
+        return Ok(Found { inputs: vec![Input::File(path.to_owned())], skipped: Vec::new() });
     }
     let mut journals = Vec::new();
     let mut skipped = Vec::new();
     let entries = fs::read_dir(path).with_context(|| format!("cannot read the folder {shown}"))?;
     for entry in entries {
-        let entry = entry
-            .with_context(|| format!("cannot read the folder {shown}"))?
-            .path();
+        let entry = entry.with_context(|| format!("cannot read the folder {shown}"))?.path();
         if entry.is_dir() {
             continue;
         }
-        let name = entry
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
+        let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match age_by_name(name) {
             Some(age) => journals.push((age, entry)),
             None => skipped.push(entry),
@@ -81,10 +70,7 @@ pub fn find(path: &Path) -> Result<Found> {
     }
     journals.sort();
     skipped.sort();
-    let inputs = journals
-        .into_iter()
-        .map(|(_, path)| Input::File(path))
-        .collect();
+    let inputs = journals.into_iter().map(|(_, path)| Input::File(path)).collect();
     Ok(Found { inputs, skipped })
 }
 
@@ -97,33 +83,19 @@ fn age_by_name(name: &str) -> Option<Age> {
         return None;
     }
     let is_date = |text: &str| {
-        text.bytes()
-            .next()
-            .is_some_and(|byte| byte.is_ascii_digit())
+        text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
             && text.len() >= 4
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || b"-_.T:Z".contains(&byte))
+            && text.bytes().all(|byte| byte.is_ascii_digit() || b"-_.T:Z".contains(&byte))
     };
     let age = |journal: &str, rank, number, date: &str| {
-        Some((
-            journal.to_owned(),
-            rank,
-            std::cmp::Reverse(number),
-            date.to_owned(),
-        ))
+        Some((journal.to_owned(), rank, std::cmp::Reverse(number), date.to_owned()))
     };
     match suffix.split_at_checked(1) {
         None => {
             // `journal-2026-11-29.jsonl`: the date begins at the first dash behind which only a
             // date stands.
-            let dated = stem
-                .match_indices('-')
-                .map(|(at, _)| (&stem[..at], &stem[at + 1..]));
-            match dated
-                .into_iter()
-                .find(|(journal, date)| !journal.is_empty() && is_date(date))
-            {
+            let dated = stem.match_indices('-').map(|(at, _)| (&stem[..at], &stem[at + 1..]));
+            match dated.into_iter().find(|(journal, date)| !journal.is_empty() && is_date(date)) {
                 Some((journal, date)) => age(journal, 1, 0, date),
                 None => age(stem, 2, 0, ""),
             }
@@ -164,14 +136,7 @@ mod tests {
 
     #[test]
     fn other_files_are_no_journals() {
-        for name in [
-            "j.json",
-            "j.jsonl.bak",
-            "j.jsonl~",
-            ".jsonl",
-            "j.jsonl.gz",
-            "notes.txt",
-        ] {
+        for name in ["j.json", "j.jsonl.bak", "j.jsonl~", ".jsonl", "j.jsonl.gz", "notes.txt"] {
             assert_eq!(age_by_name(name), None, "{name}");
         }
     }

@@ -16,7 +16,7 @@ pub const MAX_DEPTH: usize = 128;
 /// Why a value could not be read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// Not JSON that may be kept: the byte in the text, and why.
+    /// Not JSON, or JSON that may not be kept: the byte in the text, and why.
     Syntax {
         /// Byte offset in the text given to [`Reader::new`].
         at: usize,
@@ -24,17 +24,22 @@ pub enum Fault {
         why: String,
     },
     /// Good JSON that does not have the shape of a journal row.
-    Shape(String),
+    Shape {
+        /// The field that does not, as `queue_waits.decode` or `attempt_failures[1].at`.
+        path: String,
+        /// What is wrong with its value.
+        why: String,
+    },
 }
 
 impl Fault {
     /// The same fault, said of the field that holds the value.
     pub fn in_field(self, field: &str) -> Self {
         match self {
-            Self::Shape(why) if why.starts_with('.') || why.starts_with('[') => {
-                Self::Shape(format!("{field}{why}"))
+            Self::Shape { path, why } => {
+                let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+                Self::Shape { path: format!("{field}{dot}{path}"), why }
             }
-            Self::Shape(why) => Self::Shape(format!("{field} {why}")),
             syntax => syntax,
         }
     }
@@ -107,14 +112,7 @@ type Read<T> = Result<T, Fault>;
 impl<'a> Reader<'a> {
     /// A reader of `text` that begins at byte `pos`, which must be a character's first byte.
     pub fn new(text: &'a str, pos: usize) -> Self {
-        Self {
-            text,
-            bytes: text.as_bytes(),
-            pos,
-            depth: 0,
-            fresh: false,
-            repairs: Vec::new(),
-        }
+        Self { text, bytes: text.as_bytes(), pos, depth: 0, fresh: false, repairs: Vec::new() }
     }
 
     /// The byte after what was read.
@@ -264,9 +262,7 @@ impl<'a> Reader<'a> {
             ("-Infinity", "-Infinity read as null"),
         ] {
             let first = self.bytes.get(start + usize::from(token.starts_with('-')));
-            if matches!(first, Some(b'N' | b'I'))
-                && self.bytes[start..].starts_with(token.as_bytes())
-            {
+            if matches!(first, Some(b'N' | b'I')) && self.bytes[start..].starts_with(token.as_bytes()) {
                 self.pos += token.len();
                 self.repairs.push(Repair { at: start, what });
                 return Ok(None);
@@ -279,7 +275,7 @@ impl<'a> Reader<'a> {
         self.digits()?;
         if self.bytes[whole] == b'0' && self.pos > whole + 1 {
             self.pos = whole;
-            return Err(self.fault("a number with a leading zero".to_owned()));
+            return Err(self.fault("not JSON: a number with a leading zero".to_owned()));
         }
         let mut real = false;
         if self.bytes.get(self.pos) == Some(&b'.') {
@@ -322,11 +318,7 @@ impl<'a> Reader<'a> {
         while matches!(self.bytes.get(self.pos), Some(b'0'..=b'9')) {
             self.pos += 1;
         }
-        if self.pos == start {
-            Err(self.expected("a digit"))
-        } else {
-            Ok(())
-        }
+        if self.pos == start { Err(self.expected("a digit")) } else { Ok(()) }
     }
 
     /// Reads a string.
@@ -360,13 +352,11 @@ impl<'a> Reader<'a> {
             let byte = rest[control];
             return Err(self.fault(match byte {
                 0 => "a NUL byte".to_owned(),
-                _ => format!("a control character (0x{byte:02x}) inside text"),
+                _ => format!("not JSON: a control character (0x{byte:02x}) inside text"),
             }));
         }
         self.pos += len;
-        rest.get(len)
-            .copied()
-            .ok_or_else(|| self.expected("the end of the text (`\"`)"))
+        rest.get(len).copied().ok_or_else(|| self.expected("the end of the text (`\"`)"))
     }
 
     #[cold]
@@ -413,32 +403,26 @@ impl<'a> Reader<'a> {
                     }
                     self.pos = after_high;
                 }
-                self.repairs.push(Repair {
-                    at: start,
-                    what: "a lone surrogate read as U+FFFD",
-                });
+                self.repairs.push(Repair { at: start, what: "a lone surrogate read as U+FFFD" });
                 '\u{FFFD}'
             }
             _ => {
                 self.pos = start;
-                return Err(self.fault("an escape that JSON does not have".to_owned()));
+                return Err(self.fault("not JSON: an escape that there is not".to_owned()));
             }
         })
     }
 
     fn hex4(&mut self, escape: usize) -> Read<u32> {
         let digits = self.bytes.get(self.pos..self.pos + 4);
-        match digits.and_then(|d| {
-            d.iter()
-                .try_fold(0, |n, b| Some(n * 16 + (*b as char).to_digit(16)?))
-        }) {
+        match digits.and_then(|d| d.iter().try_fold(0, |n, b| Some(n * 16 + (*b as char).to_digit(16)?))) {
             Some(unit) => {
                 self.pos += 4;
                 Ok(unit)
             }
             None => {
                 self.pos = escape;
-                Err(self.fault("a \\u escape without four hex digits".to_owned()))
+                Err(self.fault("not JSON: a \\u escape without four hex digits".to_owned()))
             }
         }
     }
@@ -458,9 +442,7 @@ impl<'a> Reader<'a> {
             Kind::Number => match self.number()? {
                 None => Value::Null,
                 Some(Figure::Int(int)) => Value::from(int),
-                Some(Figure::Real(real)) => {
-                    Number::from_f64(real).map_or(Value::Null, Value::Number)
-                }
+                Some(Figure::Real(real)) => Number::from_f64(real).map_or(Value::Null, Value::Number),
             },
             Kind::Array => {
                 let mut items = Vec::new();
@@ -506,13 +488,11 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn expected(&self, what: &str) -> Fault {
-        self.fault(
-            match self.text[self.pos.min(self.text.len())..].chars().next() {
-                None => format!("the line ends where {what} should stand"),
-                Some('\0') => "a NUL byte".to_owned(),
-                Some(found) => format!("{found:?} where {what} should stand"),
-            },
-        )
+        self.fault(match self.text[self.pos.min(self.text.len())..].chars().next() {
+            None => format!("not JSON: ends where {what} should stand"),
+            Some('\0') => "a NUL byte".to_owned(),
+            Some(found) => format!("not JSON: {found:?} where {what} should stand"),
+        })
     }
 
     fn fault(&self, why: String) -> Fault {

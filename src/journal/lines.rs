@@ -69,16 +69,7 @@ pub struct Lines<R> {
 impl<R: Read> Lines<R> {
     /// Lines of a source from its first byte.
     pub fn new(input: R, ending: Ending) -> Self {
-        Self::resumed(
-            input,
-            ending,
-            Position {
-                offset: 0,
-                lines: 0,
-                head: Vec::new(),
-                tail: Vec::new(),
-            },
-        )
+        Self::resumed(input, ending, Position { offset: 0, lines: 0, head: Vec::new(), tail: Vec::new() })
     }
 
     /// Lines of a source from where an earlier reading stopped; `input` begins there.
@@ -117,9 +108,7 @@ impl<R: Read> Lines<R> {
         };
         let (line_end, after) = match newline {
             Some(at) => (at, at + 1),
-            None if self.ending == Ending::Complete && self.pending_bytes() > 0 => {
-                (self.end, self.end)
-            }
+            None if self.ending == Ending::Complete && self.pending_bytes() > 0 => (self.end, self.end),
             None => return Ok(None),
         };
         let start = self.start;
@@ -133,16 +122,12 @@ impl<R: Read> Lines<R> {
         // An oversized line's buffer holds its first part, then its last bytes.
         let line = match self.passed_over {
             0 => line,
-            _ => Line {
-                bytes: &line.bytes[..FINGERPRINT_LEN],
-                ..line
-            },
+            _ => Line { bytes: &line.bytes[..FINGERPRINT_LEN], ..line },
         };
         if self.head.len() < FINGERPRINT_LEN {
             let wanted = FINGERPRINT_LEN - self.head.len();
             let bytes = &self.buffer[start..after];
-            self.head
-                .extend_from_slice(&bytes[..wanted.min(bytes.len())]);
+            self.head.extend_from_slice(&bytes[..wanted.min(bytes.len())]);
         }
         self.offset += consumed;
         self.number += 1;
@@ -194,8 +179,7 @@ impl<R: Read> Lines<R> {
             self.searched -= kept_from;
         }
         if self.buffer.len() - self.end < CHUNK {
-            self.buffer
-                .resize(self.end + CHUNK + (self.end - self.start), 0);
+            self.buffer.resize(self.end + CHUNK + (self.end - self.start), 0);
         }
         let read = loop {
             match self.input.read(&mut self.buffer[self.end..]) {
@@ -269,10 +253,7 @@ mod tests {
             let from = line.offset as usize;
             assert_eq!(line.bytes, &input[from..from + line.len as usize]);
             let offset = lines.offset() as usize;
-            assert_eq!(
-                lines.tail(),
-                &input[offset.saturating_sub(FINGERPRINT_LEN)..offset]
-            );
+            assert_eq!(lines.tail(), &input[offset.saturating_sub(FINGERPRINT_LEN)..offset]);
             assert_eq!(lines.head(), &input[..offset.min(FINGERPRINT_LEN)]);
             count += 1;
         }
@@ -287,16 +268,10 @@ mod tests {
         input.extend(b"\nlast\n");
         let mut lines = Lines::new(&input[..], Ending::Open);
         lines.max_line = CHUNK;
-        assert_eq!(
-            lines.next_line().expect("read").expect("a line").bytes,
-            b"first"
-        );
+        assert_eq!(lines.next_line().expect("read").expect("a line").bytes, b"first");
         let line = lines.next_line().expect("read").expect("a line");
         assert!(line.is_oversized());
-        assert_eq!(
-            (line.offset, line.number, line.len),
-            (6, 2, long.len() as u64)
-        );
+        assert_eq!((line.offset, line.number, line.len), (6, 2, long.len() as u64));
         assert_eq!(line.bytes, &long[..FINGERPRINT_LEN]);
         let offset = lines.offset() as usize;
         assert_eq!(lines.tail(), &input[offset - FINGERPRINT_LEN..offset]);

@@ -62,12 +62,7 @@ pub fn read_line(line: &[u8]) -> Content<'_> {
 /// Cuts a line into whole rows and what is none.
 #[cold]
 fn cut(line: &[u8]) -> Vec<Piece<'_>> {
-    let mut cuts = Cuts {
-        line,
-        pieces: Vec::new(),
-        torn: None,
-        rows: 0,
-    };
+    let mut cuts = Cuts { line, pieces: Vec::new(), torn: None, rows: 0 };
     let (mut text_from, mut text) = (0, valid_text(line));
     let mut pos = 0;
     while pos < line.len() {
@@ -78,34 +73,22 @@ fn cut(line: &[u8]) -> Vec<Piece<'_>> {
             Ok(reading) => match reading.row {
                 Ok(row) => {
                     let end = text_from + reading.end;
-                    cuts.row(
-                        pos,
-                        end,
-                        row,
-                        &repairs_in_words(&reading.repairs, text_from),
-                    );
+                    cuts.row(pos, end, row, &repairs_in_words(&reading.repairs, text_from));
                     pos = end;
                     continue;
                 }
                 // Only the value that begins the line gives its reason as a row of its own; what
                 // stands behind a torn part may be the inside of the torn row.
                 Err(reason) if pos == 0 && text_from + reading.end == line.len() => {
-                    return vec![Piece {
-                        at: 0,
-                        len: line.len(),
-                        kind: PieceKind::Rejected(reason),
-                    }];
+                    return vec![Piece { at: 0, len: line.len(), kind: PieceKind::Rejected(reason) }];
                 }
                 Err(reason) => reason,
             },
-            Err(Fault::Shape(why)) => why,
+            Err(Fault::Shape { path, why }) => format!("{path} {why}"),
             Err(Fault::Syntax { at, why }) => {
-                let at = text_from + at;
-                let breaks_text = at == text_from + text.len() && at < line.len();
-                match line.get(at) {
-                    Some(_) if breaks_text => format!("invalid UTF-8 at byte {at}"),
-                    _ => format!("not JSON at byte {at}: {why}"),
-                }
+                let is_cut_off = at == text.len() && text_from + at < line.len();
+                let why = if is_cut_off { "invalid UTF-8" } else { &why };
+                format!("{why} (byte {} of the line)", text_from + at)
             }
         };
         cuts.torn.get_or_insert((pos, fault));
@@ -129,11 +112,7 @@ fn valid_text(bytes: &[u8]) -> &str {
 fn next_beginning(line: &[u8], from: usize) -> Option<usize> {
     memchr::memchr_iter(b'{', &line[from..])
         .map(|at| from + at)
-        .find(|at| {
-            BEGINNINGS
-                .iter()
-                .any(|beginning| line[*at..].starts_with(beginning))
-        })
+        .find(|at| BEGINNINGS.iter().any(|beginning| line[*at..].starts_with(beginning)))
 }
 
 /// The pieces found so far.
@@ -150,11 +129,7 @@ impl<'a> Cuts<'a> {
         let behind_torn = self.torn.is_some();
         self.reject_torn(at, ", before a whole row on the same line");
         if behind_torn || !mended.is_empty() {
-            let glued = if behind_torn {
-                "row taken from behind a torn one; "
-            } else {
-                ""
-            };
+            let glued = if behind_torn { "row taken from behind a torn one; " } else { "" };
             let what = format!("{glued}{mended}").trim_end_matches("; ").to_owned();
             self.push(at, end - at, PieceKind::Repaired(what));
         }
@@ -173,11 +148,7 @@ impl<'a> Cuts<'a> {
     }
 
     fn finish(mut self) -> Vec<Piece<'a>> {
-        let how = if self.rows == 0 {
-            ""
-        } else {
-            ", behind a whole row on the same line"
-        };
+        let how = if self.rows == 0 { "" } else { ", behind a whole row on the same line" };
         self.reject_torn(self.line.len(), how);
         if self.rows > 1 {
             self.name_the_glue();
@@ -189,27 +160,15 @@ impl<'a> Cuts<'a> {
     fn name_the_glue(&mut self) {
         let (rows, len) = (self.rows, self.line.len());
         let glue = format!("{rows} rows on one line");
-        let first = self
-            .pieces
-            .iter()
-            .position(|piece| matches!(piece.kind, PieceKind::Row(_)));
+        let first = self.pieces.iter().position(|piece| matches!(piece.kind, PieceKind::Row(_)));
         let first = first.expect("there are several rows");
         let at = self.pieces[first].at;
         let noted = self.pieces[..first].iter_mut().find(|piece| piece.at == at);
-        if let Some(Piece {
-            kind: PieceKind::Repaired(what),
-            len: noted_len,
-            ..
-        }) = noted
-        {
+        if let Some(Piece { kind: PieceKind::Repaired(what), len: noted_len, .. }) = noted {
             *what = format!("{glue}; {what}");
             *noted_len = len - at;
         } else {
-            let note = Piece {
-                at,
-                len: len - at,
-                kind: PieceKind::Repaired(glue),
-            };
+            let note = Piece { at, len: len - at, kind: PieceKind::Repaired(glue) };
             self.pieces.insert(first, note);
         }
     }
@@ -220,7 +179,7 @@ fn repairs_in_words(repairs: &[Repair], text_from: usize) -> String {
     let mut words: Vec<String> = repairs
         .iter()
         .take(3)
-        .map(|repair| format!("{} (byte {})", repair.what, text_from + repair.at))
+        .map(|repair| format!("{} (byte {} of the line)", repair.what, text_from + repair.at))
         .collect();
     if repairs.len() > 3 {
         words.push(format!("{} more", repairs.len() - 3));

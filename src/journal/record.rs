@@ -19,15 +19,8 @@ pub const SCHEMA: &str = "narwhal.journal";
 pub const SCHEMA_VERSION: i64 = 1;
 
 /// The terminal values that the writer's releases up to 0.7.0 use.
-pub const TERMINALS: [&str; 7] = [
-    "completed",
-    "failed",
-    "refused",
-    "rejected",
-    "expired",
-    "invalid",
-    "cancelled",
-];
+pub const TERMINALS: [&str; 7] =
+    ["completed", "failed", "refused", "rejected", "expired", "invalid", "cancelled"];
 
 /// A JSON object that is kept whole, keys sorted.
 pub type Object = Map<String, Value>;
@@ -332,7 +325,11 @@ fn null_or(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
 }
 
 fn holds(found: Kind, wanted: &str) -> Fault {
-    Fault::Shape(format!("holds {}, not {wanted}", found.name()))
+    misfit(format!("holds {}, not {wanted}", found.name()))
+}
+
+fn misfit(why: String) -> Fault {
+    Fault::Shape { path: String::new(), why }
 }
 
 /// The index of `key`, tried first where the writer's order puts it.
@@ -349,21 +346,13 @@ fn find(fields: &[&str], next: usize, key: &str) -> Option<usize> {
 impl<'a> Field<'a> for Cow<'a, str> {
     #[inline]
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Text, reader)? {
-            Ok(None)
-        } else {
-            reader.string().map(Some)
-        }
+        if null_or(Kind::Text, reader)? { Ok(None) } else { reader.string().map(Some) }
     }
 }
 
 impl<'a> Field<'a> for bool {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Flag, reader)? {
-            Ok(None)
-        } else {
-            reader.flag().map(Some)
-        }
+        if null_or(Kind::Flag, reader)? { Ok(None) } else { reader.flag().map(Some) }
     }
 }
 
@@ -382,7 +371,7 @@ impl<'a> Field<'a> for f64 {
                 if real as i128 == i128::from(int) {
                     Ok(Some(real))
                 } else {
-                    Err(Fault::Shape(format!("holds {int}, which no float equals")))
+                    Err(misfit(format!("holds {int}, which no float equals")))
                 }
             }
         }
@@ -398,26 +387,21 @@ impl<'a> Field<'a> for i64 {
         match reader.number()? {
             None => Ok(None),
             Some(Figure::Int(int)) => Ok(Some(int)),
-            Some(Figure::Real(real)) => whole(real).map(Some).ok_or_else(|| {
-                Fault::Shape(format!("holds {real}, not an integer of 64 bits signed"))
-            }),
+            Some(Figure::Real(real)) => whole(real)
+                .map(Some)
+                .ok_or_else(|| misfit(format!("holds {real}, not an integer of 64 bits signed"))),
         }
     }
 }
 
 /// The integer that a float equals, if any.
 fn whole(real: f64) -> Option<i64> {
-    (real.fract() == 0.0 && (-(2_f64.powi(63))..2_f64.powi(63)).contains(&real))
-        .then_some(real as i64)
+    (real.fract() == 0.0 && (-(2_f64.powi(63))..2_f64.powi(63)).contains(&real)).then_some(real as i64)
 }
 
 impl<'a> Field<'a> for Object {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Object, reader)? {
-            Ok(None)
-        } else {
-            reader.object().map(Some)
-        }
+        if null_or(Kind::Object, reader)? { Ok(None) } else { reader.object().map(Some) }
     }
 }
 
@@ -568,14 +552,10 @@ pub fn read_row(text: &str, pos: usize) -> Result<Reading<'_>, Fault> {
             Ok(Some(terminal)) if terminal.terminal.is_some() => {
                 let row = check_terminal(terminal);
                 let end = reader.position_after_blanks();
-                return Ok(Reading {
-                    row,
-                    end,
-                    repairs: reader.repairs,
-                });
+                return Ok(Reading { row, end, repairs: reader.repairs });
             }
             Ok(_) => {}
-            Err(Fault::Shape(why)) => misfit = Some(why),
+            Err(Fault::Shape { path, why }) => misfit = Some(format!("{path} {why}")),
             Err(syntax) => return Err(syntax),
         }
         reader = Reader::new(text, pos);
@@ -585,11 +565,7 @@ pub fn read_row(text: &str, pos: usize) -> Result<Reading<'_>, Fault> {
         Value::Object(row) => read_untyped(row, misfit),
         _ => Err("not a JSON object".to_owned()),
     };
-    Ok(Reading {
-        row,
-        end: reader.position_after_blanks(),
-        repairs: reader.repairs,
-    })
+    Ok(Reading { row, end: reader.position_after_blanks(), repairs: reader.repairs })
 }
 
 /// Builds and events, and the reason of what is no row. `misfit` says why the object could not be
@@ -620,9 +596,7 @@ fn read_untyped<'a>(mut row: Object, misfit: Option<String>) -> Result<Row<'a>, 
 fn check_schema(row: &mut Object, what: &str) -> Result<(), String> {
     match row.remove("schema") {
         None => {
-            return Err(format!(
-                "no schema: {what} of a release before 0.2, or of no journal"
-            ));
+            return Err(format!("no schema: {what} of a release before 0.2, or of no journal"));
         }
         Some(Value::String(schema)) if schema == SCHEMA => {}
         Some(other) => return Err(format!("foreign schema {}", shown(&other))),
@@ -636,11 +610,7 @@ fn check_schema(row: &mut Object, what: &str) -> Result<(), String> {
 
 fn shown(value: &Value) -> String {
     let text = value.to_string();
-    if text.chars().count() <= 60 {
-        text
-    } else {
-        text.chars().take(60).chain("...".chars()).collect()
-    }
+    if text.chars().count() <= 60 { text } else { text.chars().take(60).chain("...".chars()).collect() }
 }
 
 fn check_terminal(terminal: Terminal<'_>) -> Result<Row<'_>, String> {
@@ -660,9 +630,7 @@ fn check_terminal(terminal: Terminal<'_>) -> Result<Row<'_>, String> {
         ("arrived", terminal.arrived.is_none()),
     ] {
         if absent {
-            return Err(format!(
-                "no identity: `{name}` is absent, null or not finite"
-            ));
+            return Err(format!("no identity: `{name}` is absent, null or not finite"));
         }
     }
     Ok(Row::Terminal(Box::new(terminal)))
@@ -676,13 +644,7 @@ fn read_event(event: String, mut row: Object) -> Result<Event, String> {
     };
     let at = take(&mut row, "at", |value| value.as_f64().ok_or(value));
     let iid = take_text(&mut row, "iid");
-    Ok(Event {
-        run,
-        event,
-        at,
-        iid,
-        detail: row,
-    })
+    Ok(Event { run, event, at, iid, detail: row })
 }
 
 fn read_build(mut meta: Object, mut rest: Object) -> Build {
@@ -696,9 +658,7 @@ fn read_build(mut meta: Object, mut rest: Object) -> Build {
         git: take_text(&mut meta, "git"),
         source: take_text(&mut meta, "source"),
         token_accounting: take_text(&mut meta, "token_accounting"),
-        admission_mode: admission
-            .as_mut()
-            .and_then(|object| take_text(object, "mode")),
+        admission_mode: admission.as_mut().and_then(|object| take_text(object, "mode")),
         admission_margin: admission
             .as_mut()
             .and_then(|object| take(object, "margin", |value| value.as_f64().ok_or(value))),
@@ -713,18 +673,11 @@ fn read_build(mut meta: Object, mut rest: Object) -> Build {
     if !meta.is_empty() {
         rest.insert("meta".to_owned(), Value::Object(meta));
     }
-    Build {
-        extra: rest,
-        ..build
-    }
+    Build { extra: rest, ..build }
 }
 
 /// Takes a member out of the object when it converts; one of another type stays.
-fn take<T>(
-    object: &mut Object,
-    key: &str,
-    convert: impl Fn(Value) -> Result<T, Value>,
-) -> Option<T> {
+fn take<T>(object: &mut Object, key: &str, convert: impl Fn(Value) -> Result<T, Value>) -> Option<T> {
     match convert(object.remove(key)?) {
         Ok(taken) => Some(taken),
         Err(value) => {
@@ -772,9 +725,7 @@ impl Serialize for BuildJson<'_> {
                     ("margin", build.admission_margin.map(Value::from)),
                 ] {
                     if let Some(value) = value {
-                        admission
-                            .get_or_insert_default()
-                            .insert(key.to_owned(), value);
+                        admission.get_or_insert_default().insert(key.to_owned(), value);
                     }
                 }
                 let mut map = serializer.serialize_map(None)?;

@@ -16,10 +16,7 @@ pub(super) struct Csv<'w> {
 
 impl<'w> Csv<'w> {
     pub(super) fn new(out: &'w mut dyn Write, is_terminal: bool) -> Self {
-        Self {
-            writer: Writer::from_writer(out),
-            is_terminal,
-        }
+        Self { writer: Writer::from_writer(out), is_terminal }
     }
 }
 
@@ -36,11 +33,7 @@ impl Sink for Csv<'_> {
                 ValueRef::Real(real) => self.writer.write_field(text::full(*real))?,
                 ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
                     let cell = text::from_bytes(bytes);
-                    let cell = if self.is_terminal {
-                        text::escaped(&cell)
-                    } else {
-                        cell.as_ref().into()
-                    };
+                    let cell = if self.is_terminal { text::escaped(&cell) } else { cell.as_ref().into() };
                     self.writer.write_field(cell.as_bytes())?;
                 }
             }

@@ -18,21 +18,11 @@ pub(super) struct Json<'w> {
 
 impl<'w> Json<'w> {
     pub(super) fn array(out: &'w mut dyn Write) -> Self {
-        Self {
-            out,
-            keys: Vec::new(),
-            frame: ["[\n", ",\n", "\n]\n"],
-            rows: 0,
-        }
+        Self { out, keys: Vec::new(), frame: ["[\n", ",\n", "\n]\n"], rows: 0 }
     }
 
     pub(super) fn lines(out: &'w mut dyn Write) -> Self {
-        Self {
-            out,
-            keys: Vec::new(),
-            frame: ["", "\n", "\n"],
-            rows: 0,
-        }
+        Self { out, keys: Vec::new(), frame: ["", "\n", "\n"], rows: 0 }
     }
 }
 
@@ -43,11 +33,7 @@ impl Sink for Json<'_> {
     }
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
-        let between = if self.rows == 0 {
-            self.frame[0]
-        } else {
-            self.frame[1]
-        };
+        let between = if self.rows == 0 { self.frame[0] } else { self.frame[1] };
         self.rows += 1;
         write!(self.out, "{between}{{")?;
         for (at, (key, cell)) in self.keys.iter().zip(cells).enumerate() {
@@ -55,9 +41,7 @@ impl Sink for Json<'_> {
             write!(self.out, "{comma}{key}: ")?;
             match cell {
                 ValueRef::Integer(int) => write!(self.out, "{int}")?,
-                ValueRef::Real(real) if real.is_finite() => {
-                    write!(self.out, "{}", text::full(*real))?
-                }
+                ValueRef::Real(real) if real.is_finite() => write!(self.out, "{}", text::full(*real))?,
                 // JSON has no infinity.
                 ValueRef::Null | ValueRef::Real(_) => write!(self.out, "null")?,
                 ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {

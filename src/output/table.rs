@@ -32,15 +32,8 @@ impl<'w> Table<'w> {
 
     fn with_style(out: &'w mut dyn Write, style: TableStyle, is_markdown: bool) -> Self {
         let mut table = comfy_table::Table::new();
-        table
-            .load_style(style)
-            .set_content_arrangement(ContentArrangement::Disabled);
-        Self {
-            out,
-            table,
-            is_markdown,
-            is_numeric: Vec::new(),
-        }
+        table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+        Self { out, table, is_markdown, is_numeric: Vec::new() }
     }
 
     fn cell(&self, bytes: &[u8]) -> String {
@@ -49,21 +42,14 @@ impl<'w> Table<'w> {
             shown.truncate(cut);
             shown.push('…');
         }
-        if self.is_markdown {
-            shown.replace('|', "\\|")
-        } else {
-            shown
-        }
+        if self.is_markdown { shown.replace('|', "\\|") } else { shown }
     }
 }
 
 impl Sink for Table<'_> {
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.is_numeric = vec![true; names.len()];
-        let names: Vec<String> = names
-            .iter()
-            .map(|name| self.cell(name.as_bytes()))
-            .collect();
+        let names: Vec<String> = names.iter().map(|name| self.cell(name.as_bytes())).collect();
         self.table.set_header(names);
         Ok(())
     }

@@ -24,10 +24,7 @@ impl Target {
         let Some(path) = file else {
             return Ok(Self::Stdout(BufWriter::new(io::stdout())));
         };
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let temporary = tempfile::Builder::new()
             .prefix(".narwhal-jq-")
             .tempfile_in(folder)
@@ -57,14 +54,9 @@ impl Target {
             Self::Stdout(mut out) => out.flush().context("cannot write the answer"),
             Self::File(out, path) => {
                 let cannot = || format!("cannot write {}", path.display());
-                let file = out
-                    .into_inner()
-                    .map_err(io::IntoInnerError::into_error)
-                    .with_context(cannot)?;
+                let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(cannot)?;
                 set_usual_mode(file.as_file()).with_context(cannot)?;
-                file.persist(&path)
-                    .map_err(|error| error.error)
-                    .with_context(cannot)?;
+                file.persist(&path).map_err(|error| error.error).with_context(cannot)?;
                 Ok(())
             }
         }

@@ -20,11 +20,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     }
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if is_hostile(c) {
-            escaped.extend(c.escape_default())
-        } else {
-            escaped.push(c)
-        }
+        if is_hostile(c) { escaped.extend(c.escape_default()) } else { escaped.push(c) }
     }
     Cow::Owned(escaped)
 }
@@ -85,14 +81,8 @@ mod tests {
     #[test]
     fn hostile_characters_are_escaped_and_others_are_not() {
         let hostile = "a\u{1b}[31m\n\u{202e}b\u{85}\u{2028}é日";
-        assert_eq!(
-            escaped(hostile),
-            "a\\u{1b}[31m\\n\\u{202e}b\\u{85}\\u{2028}é日"
-        );
-        assert_eq!(
-            json_string(hostile),
-            "\"a\\u001b[31m\\n\\u202eb\\u0085\\u2028é日\""
-        );
+        assert_eq!(escaped(hostile), "a\\u{1b}[31m\\n\\u{202e}b\\u{85}\\u{2028}é日");
+        assert_eq!(json_string(hostile), "\"a\\u001b[31m\\n\\u202eb\\u0085\\u2028é日\"");
         assert_eq!(from_bytes(b"a\xff\xc3\xa9"), "a\\xFFé");
     }
 
@@ -100,7 +90,7 @@ mod tests {
     fn numbers_are_full_for_programs_and_rounded_for_eyes() {
         for (real, all, eyes) in [
             (0.019927882000047248, "0.019927882000047248", "0.019928"),
-            (2.5247999928e-5, "2.5247999928e-5", "2.52e-5"),
+            (2.5247999928e-5, "0.000025247999928", "2.52e-5"),
             (5.0, "5.0", "5"),
             (0.0, "0.0", "0"),
             (-12.5, "-12.5", "-12.5"),

@@ -114,13 +114,7 @@ macro_rules! shipped {
 }
 
 /// The query files, in the order of the catalog. A test compares them with the folder.
-const SHIPPED: &[(&str, &str)] = shipped![
-    "runs",
-    "outcomes",
-    "refusals",
-    "engine-failures",
-    "attainment"
-];
+const SHIPPED: &[(&str, &str)] = shipped!["runs", "outcomes", "refusals", "engine-failures", "attainment"];
 
 /// The canned queries that ship with narwhal-jq.
 ///
@@ -151,32 +145,19 @@ pub fn parse(name: &str, sql: &str) -> Result<Query> {
     let mut section = "";
     for (number, line) in (1..).zip(sql.lines().take_while(|line| line.starts_with("--"))) {
         let text = line[2..].trim();
-        let entry = || {
-            text.split('|')
-                .map(|cell| cell.trim().to_owned())
-                .collect::<Vec<_>>()
-        };
+        let entry = || text.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         match (section, text) {
             (_, "") => {}
             (_, "Parameters" | "Columns" | "Reading it") => section = text,
             ("Parameters", _) => match <[String; 4]>::try_from(entry()) {
                 Ok([name, kind, default, meaning]) => {
                     let kind = Type::parse(&kind).with_context(|| format!("line {number}"))?;
-                    query.parameters.push(Parameter {
-                        name,
-                        kind,
-                        default,
-                        meaning,
-                    });
+                    query.parameters.push(Parameter { name, kind, default, meaning });
                 }
                 Err(_) => bail!("line {number}: a parameter is `name | type | default | meaning`"),
             },
             ("Columns", _) => match <[String; 3]>::try_from(entry()) {
-                Ok([name, unit, meaning]) => query.columns.push(Column {
-                    name,
-                    unit,
-                    meaning,
-                }),
+                Ok([name, unit, meaning]) => query.columns.push(Column { name, unit, meaning }),
                 Err(_) => bail!("line {number}: a column is `name | unit | meaning`"),
             },
             ("Reading it", _) => {
@@ -193,10 +174,7 @@ pub fn parse(name: &str, sql: &str) -> Result<Query> {
             },
         }
     }
-    ensure!(
-        !query.purpose.is_empty(),
-        "line 1: the header begins with `{name}: what it answers`"
-    );
+    ensure!(!query.purpose.is_empty(), "line 1: the header begins with `{name}: what it answers`");
     ensure!(!query.columns.is_empty(), "the header has no `Columns`");
     Ok(query)
 }
@@ -210,13 +188,7 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/queries");
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .expect("the folder is there")
-            .map(|entry| {
-                entry
-                    .expect("it can be listed")
-                    .file_name()
-                    .into_string()
-                    .expect("text")
-            })
+            .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("text"))
             .collect();
         let mut names: Vec<String> = shipped()
             .expect("every header can be read")
@@ -231,18 +203,9 @@ mod tests {
     #[test]
     fn a_header_that_cannot_be_read_is_named_with_its_line() {
         for (sql, message) in [
-            (
-                "select 1",
-                "line 1: the header begins with `q: what it answers`",
-            ),
-            (
-                "-- q: a\n-- Parameters\n--   x | int\n",
-                "line 3: a parameter is",
-            ),
-            (
-                "-- q: a\n-- Parameters\n--   x | int | 1 | an x\n",
-                "line 3",
-            ),
+            ("select 1", "line 1: the header begins with `q: what it answers`"),
+            ("-- q: a\n-- Parameters\n--   x | int\n", "line 3: a parameter is"),
+            ("-- q: a\n-- Parameters\n--   x | int | 1 | an x\n", "line 3"),
             ("-- q: a\n-- Columns\n--   x\n", "line 3: a column is"),
             ("-- q: a\nselect 1", "the header has no `Columns`"),
         ] {

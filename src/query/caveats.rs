@@ -21,12 +21,7 @@ pub fn of(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<Vec
 /// Where a run's engines reported no token ids, its completed requests have a null `output_len` and
 /// cannot meet the SLO under the policies that need one.
 fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Vec<String>> {
-    let value_of = |name: &str| {
-        bound
-            .iter()
-            .find(|(bound, _)| bound == name)
-            .map(|(_, value)| value)
-    };
+    let value_of = |name: &str| bound.iter().find(|(bound, _)| bound == name).map(|(_, value)| value);
     let policy = match value_of(":policy") {
         Some(Value::Text(policy)) if policy == "router" => return Ok(Vec::new()),
         Some(Value::Text(policy)) => policy.as_str(),
@@ -43,9 +38,8 @@ fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Ve
          order by r.started_at, r.run",
     )?;
     let run = value_of(":run").unwrap_or(&Value::Null);
-    let rows = find.query_map(&[(":run", run)], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-    })?;
+    let rows =
+        find.query_map(&[(":run", run)], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
     rows.map(|row| {
         let (run, completed) = row?;
         Ok(format!(

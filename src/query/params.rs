@@ -16,8 +16,7 @@ pub type Bound = (String, Value);
 /// # Errors
 /// Wrong usage, in words.
 pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, Failure> {
-    let wrong =
-        |wanted: &str| Failure::usage(format!("--{} is {wanted}, not {text:?}", parameter.name));
+    let wrong = |wanted: &str| Failure::usage(format!("--{} is {wanted}, not {text:?}", parameter.name));
     Ok(match &parameter.kind {
         Type::Run | Type::Text => Value::Text(text.to_owned()),
         Type::OneOf(words) if words.iter().any(|word| word == text) => Value::Text(text.to_owned()),
@@ -61,10 +60,7 @@ pub fn bind(
 
 fn check_run(connection: &Connection, run: &str) -> Result<()> {
     let is_known = run == "last"
-        || connection
-            .query_row("select 1 from runs where run = ?1", [run], |_| Ok(()))
-            .optional()?
-            .is_some();
+        || connection.query_row("select 1 from runs where run = ?1", [run], |_| Ok(())).optional()?.is_some();
     if is_known {
         return Ok(());
     }
@@ -75,12 +71,7 @@ fn check_run(connection: &Connection, run: &str) -> Result<()> {
 }
 
 fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<()> {
-    let value_of = |name: &str| {
-        bound
-            .iter()
-            .find(|(bound, _)| bound[1..] == *name)
-            .map(|(_, value)| value)
-    };
+    let value_of = |name: &str| bound.iter().find(|(bound, _)| bound[1..] == *name).map(|(_, value)| value);
     let is_open = |parameter: &&Parameter| {
         parameter.default == SAVED_SLO && value_of(&parameter.name) == Some(&Value::Null)
     };
@@ -100,11 +91,7 @@ fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Res
     if slos::load(connection, name)?.is_some() {
         return Ok(());
     }
-    let saved_as = if name == slos::DEFAULT {
-        String::new()
-    } else {
-        format!(" {name}")
-    };
+    let saved_as = if name == slos::DEFAULT { String::new() } else { format!(" {name}") };
     Err(Failure::usage(format!(
         "no SLO {name:?} is saved: give {}, or save targets with `narwhal-jq slo set{saved_as} \
          --ttft SECONDS --tpot SECONDS`",

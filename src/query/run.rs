@@ -68,12 +68,7 @@ pub trait Sink {
 ///
 /// # Errors
 /// When the SQL is wrong, is more than one statement, or would write; when the sink fails.
-pub fn run(
-    connection: &mut Connection,
-    sql: &str,
-    bound: &[Bound],
-    sink: &mut dyn Sink,
-) -> Result<u64> {
+pub fn run(connection: &mut Connection, sql: &str, bound: &[Bound], sink: &mut dyn Sink) -> Result<u64> {
     connection.authorizer(Some(authorize))?;
     let mut statement = prepare(connection, sql)?;
     for (name, value) in bound {
@@ -81,18 +76,12 @@ pub fn run(
             statement.raw_bind_parameter(index, value)?;
         }
     }
-    let names: Vec<String> = statement
-        .column_names()
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     sink.columns(&names)?;
     let mut rows = statement.raw_query();
     let mut count = 0;
     while let Some(row) = rows.next().context("the query failed")? {
-        let cells = (0..names.len())
-            .map(|at| row.get_ref(at))
-            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let cells = (0..names.len()).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>()?;
         sink.row(&cells)?;
         count += 1;
     }
@@ -104,20 +93,20 @@ pub fn run(
 fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
     let statement = match connection.prepare(sql) {
         Ok(statement) => statement,
-        Err(error)
-            if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) =>
-        {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) => {
             bail!(ONLY_READS)
         }
         Err(rusqlite::Error::MultipleStatement) => {
             bail!("more than one statement: give them one by one")
         }
+        Err(rusqlite::Error::SqlInputError { msg, .. }) if msg.contains("not authorized") => {
+            bail!(ONLY_READS)
+        }
         Err(rusqlite::Error::SqlInputError { msg, offset, .. }) => {
-            let place = usize::try_from(offset)
-                .ok()
-                .and_then(|offset| place(sql, offset));
+            let place = usize::try_from(offset).ok().and_then(|offset| place(sql, offset));
             bail!("the SQL is wrong{}: {msg}", place.unwrap_or_default())
         }
+        Err(rusqlite::Error::SqliteFailure(_, Some(message))) => bail!("the SQL is wrong: {message}"),
         Err(error) => return Err(error).context("the SQL is wrong"),
     };
     if !statement.readonly() {
@@ -136,40 +125,19 @@ const ONLY_READS: &str = "this SQL does more than read: narwhal-jq runs only sta
 fn place(sql: &str, offset: usize) -> Option<String> {
     let before = sql.get(..offset)?;
     let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     Some(format!(" at line {line}, column {column}"))
 }
 
 fn authorize(context: AuthContext<'_>) -> Authorization {
     let is_allowed = match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
-        AuthAction::Function { function_name } => {
-            !function_name.eq_ignore_ascii_case("load_extension")
-        }
-        AuthAction::Pragma {
-            pragma_name,
-            pragma_value,
-        } => {
-            let pragmas = if pragma_value.is_none() {
-                TELLING_PRAGMAS
-            } else {
-                LOOKING_PRAGMAS
-            };
-            pragmas
-                .iter()
-                .any(|name| pragma_name.eq_ignore_ascii_case(name))
+        AuthAction::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
+        AuthAction::Pragma { pragma_name, pragma_value } => {
+            let pragmas = if pragma_value.is_none() { TELLING_PRAGMAS } else { LOOKING_PRAGMAS };
+            pragmas.iter().any(|name| pragma_name.eq_ignore_ascii_case(name))
         }
         _ => false,
     };
-    if is_allowed {
-        Authorization::Allow
-    } else {
-        Authorization::Deny
-    }
+    if is_allowed { Authorization::Allow } else { Authorization::Deny }
 }

@@ -23,10 +23,8 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
          union all select source_id, byte_offset, 2, event_id from events
          order by 1, 2",
     )?;
-    let mut builds = connection.prepare(&format!(
-        "select {} from builds where build_id = ?1",
-        BUILD_COLUMNS.join(", ")
-    ))?;
+    let mut builds = connection
+        .prepare(&format!("select {} from builds where build_id = ?1", BUILD_COLUMNS.join(", ")))?;
     let mut terminals = connection.prepare(&format!(
         "select {}, extra, run, attempt_failures
          from terminals join runs using (run_id) where terminal_id = ?1",
@@ -45,12 +43,7 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
     while let Some(place) = rows.next()? {
         let (kind, id): (i64, i64) = (place.get(2)?, place.get(3)?);
         match kind {
-            0 => write_line(
-                out,
-                &builds
-                    .query_row([id], |row| rows::load_build(row, 0))?
-                    .to_json(),
-            )?,
+            0 => write_line(out, &builds.query_row([id], |row| rows::load_build(row, 0))?.to_json())?,
             1 => {
                 let (mut terminal, counted) = terminals.query_row([id], |row| {
                     let mut terminal = rows::load_terminal(row, 0)?;
@@ -64,10 +57,7 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
                 }
                 write_line(out, &terminal)?;
             }
-            _ => write_line(
-                out,
-                &events.query_row([id], |row| rows::load_event(row, 0))?,
-            )?,
+            _ => write_line(out, &events.query_row([id], |row| rows::load_event(row, 0))?)?,
         }
         count += 1;
     }
@@ -76,9 +66,7 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
 }
 
 fn write_line(out: &mut dyn Write, row: &impl Serialize) -> Result<()> {
-    row.serialize(&mut serde_json::Serializer::with_formatter(
-        &mut *out, Spaced,
-    ))?;
+    row.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Spaced))?;
     Ok(out.write_all(b"\n")?)
 }
 
@@ -99,11 +87,7 @@ impl Formatter for Spaced {
         if first { Ok(()) } else { out.write_all(b", ") }
     }
 
-    fn write_string_fragment<W: Write + ?Sized>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         for c in fragment.chars() {
             if c.is_ascii() && c != '\u{7f}' {
                 out.write_all(&[c as u8])?;

@@ -29,9 +29,7 @@ const CACHE_KIB: u32 = 32 * 1024;
 pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     let shown = path.display();
     if !path.exists() {
-        bail!(
-            "no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another"
-        );
+        bail!("no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another");
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)
@@ -72,9 +70,8 @@ impl std::error::Error for OlderSchema {}
 /// As [`open_to_read`], but for a missing or an older database.
 pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     let shown = path.display();
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)
         .with_context(|| format!("cannot open the database {shown}"))?;
     connection.busy_timeout(busy_timeout)?;
@@ -117,9 +114,7 @@ pub fn close(connection: Connection) -> Result<()> {
 /// Says in words what SQLite found wrong with the database.
 pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let shown = path.display();
-    let code = error
-        .downcast_ref::<rusqlite::Error>()
-        .and_then(rusqlite::Error::sqlite_error_code);
+    let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
     let message = match code {
         Some(ErrorCode::NotADatabase) => {
             format!("{shown} is not a database: `--db PATH` names another")
@@ -132,9 +127,7 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
             return error.context(message);
         }
         Some(ErrorCode::DatabaseCorrupt) => {
-            format!(
-                "the database {shown} is damaged (nothing was changed): `narwhal-jq verify` says where"
-            )
+            format!("the database {shown} is damaged (nothing was changed): `narwhal-jq verify` says where")
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => format!(
             "cannot open the database {shown}: the file or its folder cannot be written, which this \

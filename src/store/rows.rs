@@ -228,25 +228,16 @@ pub(crate) fn terminal_extra(row: &Terminal<'_>) -> Option<String> {
         if let Some(unknown) = unknown
             && (is_bare || !unknown.is_empty())
         {
-            extra
-                .get_or_insert_default()
-                .insert(name.to_owned(), Value::Object(unknown.clone()));
+            extra.get_or_insert_default().insert(name.to_owned(), Value::Object(unknown.clone()));
         }
     };
     let waits = row.queue_waits.as_ref();
-    let bare =
-        waits.is_some_and(|w| w.admission.is_none() && w.prefill.is_none() && w.decode.is_none());
+    let bare = waits.is_some_and(|w| w.admission.is_none() && w.prefill.is_none() && w.decode.is_none());
     nested("queue_waits", waits.map(|w| &w.extra), bare);
     let price = row.admission_price.as_ref();
     let bare = price.is_some_and(|p| {
         p.attempt.is_none()
-            && [
-                p.backlog_s,
-                p.own_prefill_s,
-                p.elapsed_s,
-                p.handoff_s,
-                p.price_s,
-            ] == [None; 5]
+            && [p.backlog_s, p.own_prefill_s, p.elapsed_s, p.handoff_s, p.price_s] == [None; 5]
     });
     nested("admission_price", price.map(|p| &p.extra), bare);
     let upstream = row.upstream_seconds.as_ref();
@@ -317,12 +308,9 @@ pub(crate) fn load_terminal(from: &SqlRow<'_>, first: usize) -> Result<Terminal<
     let mut row = load_terminal_fields(from, first)?;
     let at = first + TERMINAL_COLUMNS.len();
     let mut extra = load_object(from, at)?;
-    for (name, place) in [
-        ("queue_waits", 0),
-        ("admission_price", 1),
-        ("upstream_seconds", 2),
-        ("cache_placement", 3),
-    ] {
+    for (name, place) in
+        [("queue_waits", 0), ("admission_price", 1), ("upstream_seconds", 2), ("cache_placement", 3)]
+    {
         let Some(Value::Object(unknown)) = extra.remove(name) else {
             continue;
         };
@@ -376,11 +364,7 @@ pub(crate) fn build_cells(row: &Build) -> [Sql; 8] {
         text(&row.token_accounting),
         text(&row.admission_mode),
         row.admission_margin.map_or(Sql::Null, Sql::Real),
-        if row.extra.is_empty() {
-            Sql::Null
-        } else {
-            Sql::Text(compact(&row.extra))
-        },
+        if row.extra.is_empty() { Sql::Null } else { Sql::Text(compact(&row.extra)) },
     ]
 }
 
@@ -451,10 +435,7 @@ pub(crate) fn event_cells(row: &Event) -> Vec<Sql> {
         Sql::Text(compact(&row.detail)),
     ];
     cells.extend(EVENT_FIELDS.iter().map(|(name, kind)| {
-        row.detail
-            .get(*name)
-            .and_then(|value| event_cell(value, *kind))
-            .unwrap_or(Sql::Null)
+        row.detail.get(*name).and_then(|value| event_cell(value, *kind)).unwrap_or(Sql::Null)
     }));
     cells
 }
@@ -465,18 +446,10 @@ pub(crate) fn misfitting_event_fields(row: &Event) -> impl Iterator<Item = &str>
     EVENT_FIELDS
         .iter()
         .filter(move |(name, kind)| {
-            known
-                && row
-                    .detail
-                    .get(*name)
-                    .is_some_and(|value| event_cell(value, *kind).is_none())
+            known && row.detail.get(*name).is_some_and(|value| event_cell(value, *kind).is_none())
         })
         .map(|(name, _)| *name)
-        .chain(
-            ["at", "iid"]
-                .into_iter()
-                .filter(move |name| known && row.detail.contains_key(*name)),
-        )
+        .chain(["at", "iid"].into_iter().filter(move |name| known && row.detail.contains_key(*name)))
 }
 
 fn event_cell(value: &Value, kind: EventField) -> Option<Sql> {

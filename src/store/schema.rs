@@ -26,11 +26,9 @@ pub enum Version {
 /// # Errors
 /// When it is somebody else's, made by a newer version, or cannot be read.
 pub fn version(connection: &Connection) -> Result<Version> {
-    let application: i32 =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let tables: i64 =
-        connection.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
+    let tables: i64 = connection.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
     match (application, tables) {
         (APPLICATION_ID, _) if version > LATEST => Err(super::newer(version)),
         (APPLICATION_ID, _) => Ok(Version::Ours(version)),

@@ -37,20 +37,9 @@ pub fn save(connection: &Connection, slo: &Slo) -> Result<()> {
 /// # Errors
 /// When the database cannot be read.
 pub fn load(connection: &Connection, name: &str) -> Result<Option<Slo>> {
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(Slo {
-            name: name.to_owned(),
-            ttft_s: row.get(0)?,
-            tpot_s: row.get(1)?,
-        })
-    };
-    Ok(connection
-        .query_row(
-            "select ttft_s, tpot_s from slos where name = ?1",
-            [name],
-            read,
-        )
-        .optional()?)
+    let read =
+        |row: &rusqlite::Row<'_>| Ok(Slo { name: name.to_owned(), ttft_s: row.get(0)?, tpot_s: row.get(1)? });
+    Ok(connection.query_row("select ttft_s, tpot_s from slos where name = ?1", [name], read).optional()?)
 }
 
 /// Removes the SLO of that name; whether there was one.

@@ -49,10 +49,7 @@ pub struct FileId {
 impl FileId {
     /// The file that the metadata is of.
     pub fn of(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev().cast_signed(),
-            inode: metadata.ino().cast_signed(),
-        }
+        Self { device: metadata.dev().cast_signed(), inode: metadata.ino().cast_signed() }
     }
 }
 
@@ -75,9 +72,7 @@ pub fn load_all(connection: &Connection) -> Result<Vec<Source>> {
         Ok(Source {
             source_id: row.get(0)?,
             path: row.get(1)?,
-            file: device
-                .zip(inode)
-                .map(|(device, inode)| FileId { device, inode }),
+            file: device.zip(inode).map(|(device, inode)| FileId { device, inode }),
             offset: row.get(4)?,
             lines: row.get(5)?,
             run_rows,
@@ -104,11 +99,7 @@ pub struct Resumption {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn recognise(
-    known: &[Source],
-    file: &File,
-    id: Option<FileId>,
-) -> io::Result<Option<Resumption>> {
+pub fn recognise(known: &[Source], file: &File, id: Option<FileId>) -> io::Result<Option<Resumption>> {
     let len = file.metadata()?.len();
     let head = read_at_most(file, 0, FINGERPRINT_LEN as u64)?;
     for source in known {
@@ -123,16 +114,9 @@ pub fn recognise(
         if hash(&tail) != source.tail_hash {
             continue;
         }
-        let position = Position {
-            offset: source.offset,
-            lines: source.lines,
-            head: head[..head_len].to_vec(),
-            tail,
-        };
-        return Ok(Some(Resumption {
-            source: source.clone(),
-            position,
-        }));
+        let position =
+            Position { offset: source.offset, lines: source.lines, head: head[..head_len].to_vec(), tail };
+        return Ok(Some(Resumption { source: source.clone(), position }));
     }
     Ok(None)
 }
@@ -143,11 +127,7 @@ pub fn furthest_with_head(known: &[Source], head: &[u8]) -> Option<u64> {
         let head_len = source.offset.min(FINGERPRINT_LEN as u64) as usize;
         head.len() >= head_len && hash(&head[..head_len]) == source.head_hash
     };
-    known
-        .iter()
-        .filter(begins)
-        .map(|source| source.offset)
-        .max()
+    known.iter().filter(begins).map(|source| source.offset).max()
 }
 
 /// The bytes of a file from `offset`, fewer at its end.
@@ -180,12 +160,7 @@ pub fn insert(connection: &Connection, path: &str, file: Option<FileId>) -> Resu
         "insert into sources (path, device, inode, offset_bytes, lines, run_rows, ambiguous_runs,
             head_hash, tail_hash)
          values (?1, ?2, ?3, 0, 0, 0, 0, ?4, ?4)",
-        params![
-            path,
-            file.map(|id| id.device),
-            file.map(|id| id.inode),
-            nothing
-        ],
+        params![path, file.map(|id| id.device), file.map(|id| id.inode), nothing],
     )?;
     Ok(connection.last_insert_rowid())
 }

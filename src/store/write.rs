@@ -11,13 +11,9 @@ use chrono::DateTime;
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Result, Statement, params, params_from_iter};
 
-use super::rows::{
-    self, BUILD_COLUMNS, EVENT_COLUMNS, EVENT_FIELDS, FAILURE_COLUMNS, TERMINAL_COLUMNS,
-};
+use super::rows::{self, BUILD_COLUMNS, EVENT_COLUMNS, EVENT_FIELDS, FAILURE_COLUMNS, TERMINAL_COLUMNS};
 use super::sources::{self, FileId, Progress};
-use crate::journal::record::{
-    AttemptFailure, Build, Clock, Event, SCHEMA, SCHEMA_VERSION, Terminal,
-};
+use crate::journal::record::{AttemptFailure, Build, Clock, Event, SCHEMA, SCHEMA_VERSION, Terminal};
 
 /// The columns of `terminals` that stand before and behind those of the journal's row.
 pub(crate) const TERMINAL_PLACE: &[&str] = &["run_id", "source_id", "byte_offset"];
@@ -134,16 +130,11 @@ impl<'c> Writer<'c> {
     /// When the tables are not what they should be.
     pub fn new(connection: &'c Connection) -> Result<Self> {
         let insert = |table: &str, columns: &[&[&str]], or: &str| {
-            let columns: Vec<String> = columns
-                .concat()
-                .iter()
-                .map(|column| format!("\"{column}\""))
-                .collect();
+            let columns: Vec<String> =
+                columns.concat().iter().map(|column| format!("\"{column}\"")).collect();
             let marks = vec!["?"; columns.len()].join(", ");
             let columns = columns.join(", ");
-            connection.prepare(&format!(
-                "insert into {table} ({columns}) values ({marks}) {or}"
-            ))
+            connection.prepare(&format!("insert into {table} ({columns}) values ({marks}) {or}"))
         };
         let event_fields: Vec<&str> = EVENT_FIELDS.iter().map(|(name, _)| *name).collect();
         Ok(Self {
@@ -160,39 +151,20 @@ impl<'c> Writer<'c> {
             )?,
             insert_event: insert(
                 "events",
-                &[
-                    &["run_id", "source_id", "byte_offset", "digest"],
-                    EVENT_COLUMNS,
-                    &event_fields,
-                ],
+                &[&["run_id", "source_id", "byte_offset", "digest"], EVENT_COLUMNS, &event_fields],
                 "on conflict (run_id, digest) do nothing",
             )?,
             insert_build: insert(
                 "builds",
                 &[
-                    &[
-                        "source_id",
-                        "byte_offset",
-                        "schema",
-                        "schema_version",
-                        "digest",
-                        "state",
-                    ],
+                    &["source_id", "byte_offset", "schema", "schema_version", "digest", "state"],
                     BUILD_COLUMNS,
                 ],
                 "on conflict (source_id, byte_offset) do nothing",
             )?,
             insert_reject: insert(
                 "rejects",
-                &[&[
-                    "source_id",
-                    "line_no",
-                    "byte_offset",
-                    "len_bytes",
-                    "kind",
-                    "reason",
-                    "raw",
-                ]],
+                &[&["source_id", "line_no", "byte_offset", "len_bytes", "kind", "reason", "raw"]],
                 "on conflict (source_id, byte_offset) do nothing",
             )?,
             runs: HashMap::new(),
@@ -212,9 +184,7 @@ impl<'c> Writer<'c> {
     /// When another process holds it for too long.
     pub fn begin(&mut self) -> Result<()> {
         self.connection.execute_batch("begin immediate")?;
-        let version = self
-            .connection
-            .pragma_query_value(None, "data_version", |row| row.get(0))?;
+        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
         if version != self.data_version {
             self.data_version = version;
             self.forget();
@@ -254,12 +224,8 @@ impl<'c> Writer<'c> {
              order by byte_offset",
         )?;
         let kept = kept.query_map([source_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.source = CurrentSource {
-            source_id,
-            run_rows,
-            ambiguous_runs,
-            kept: kept.collect::<Result<_>>()?,
-        };
+        self.source =
+            CurrentSource { source_id, run_rows, ambiguous_runs, kept: kept.collect::<Result<_>>()? };
         Ok(())
     }
 
@@ -311,9 +277,7 @@ impl<'c> Writer<'c> {
         if self.insert_build.execute(params_from_iter(cells))? == 0 {
             return Ok(Stored::Duplicate);
         }
-        self.source
-            .kept
-            .push((self.connection.last_insert_rowid(), digest.to_vec()));
+        self.source.kept.push((self.connection.last_insert_rowid(), digest.to_vec()));
         Ok(Stored::New)
     }
 
@@ -336,10 +300,7 @@ impl<'c> Writer<'c> {
         rows::terminal_cells(row, &mut bind)?;
         bind(text(extra))?;
         bind(failures.map_or(rows::NULL, |count| int(count as i64)))?;
-        let largest = row
-            .cached_tokens
-            .as_ref()
-            .and_then(|tokens| tokens.largest());
+        let largest = row.cached_tokens.as_ref().and_then(|tokens| tokens.largest());
         bind(largest.map_or(rows::NULL, int))?;
         bind(int(attempts.recorded))?;
         bind(int(attempts.recorded_decode_legs))?;
@@ -353,9 +314,7 @@ impl<'c> Writer<'c> {
         let entries = row.attempt_failures.as_deref().unwrap_or_default();
         if !entries.is_empty() {
             let terminal_id = self.connection.last_insert_rowid();
-            for (position, (entry, attributed)) in
-                entries.iter().zip(attempts.attributed).enumerate()
-            {
+            for (position, (entry, attributed)) in entries.iter().zip(attempts.attributed).enumerate() {
                 let insert = &mut self.insert_failure;
                 let mut bind = binder(insert);
                 bind(int(terminal_id))?;
@@ -442,10 +401,7 @@ impl<'c> Writer<'c> {
         if self.insert_event.execute(params_from_iter(cells))? == 0 {
             return Ok(Stored::Duplicate);
         }
-        if let Some(at) = row
-            .at
-            .filter(|_| Clock::of_event(&row.event) == Clock::Monotonic)
-        {
+        if let Some(at) = row.at.filter(|_| Clock::of_event(&row.event) == Clock::Monotonic) {
             self.meet(&row.run)?.cover(at);
         }
         Ok(Stored::New)
@@ -472,11 +428,7 @@ impl<'c> Writer<'c> {
     fn meet(&mut self, name: &str) -> Result<&mut Run> {
         let source_id = self.source.source_id;
         // Looked up twice: the borrow checker does not let the found one be returned from here.
-        if self
-            .runs
-            .get(name)
-            .is_none_or(|run| run.met_in != source_id)
-        {
+        if self.runs.get(name).is_none_or(|run| run.met_in != source_id) {
             let run = self.meet_anew(name)?;
             self.runs.insert(name.to_owned(), run);
         }
@@ -492,15 +444,11 @@ impl<'c> Writer<'c> {
         let stored = self
             .connection
             .prepare_cached("select run_id, build_certainty from runs where run = ?1")?
-            .query_row([name], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-            })
+            .query_row([name], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
             .optional()?;
         let mut run = Run {
             run_id: stored.as_ref().map_or(0, |(run_id, _)| *run_id),
-            has_build: stored
-                .as_ref()
-                .is_some_and(|(_, certainty)| certainty == "exact"),
+            has_build: stored.as_ref().is_some_and(|(_, certainty)| certainty == "exact"),
             met_in: source_id,
             times: known.and_then(|run| run.times),
         };
@@ -512,11 +460,7 @@ impl<'c> Writer<'c> {
         if met_before {
             return Ok(run);
         }
-        let (certainty, build_id) = if run.has_build {
-            ("exact", None)
-        } else {
-            self.infer_build()?
-        };
+        let (certainty, build_id) = if run.has_build { ("exact", None) } else { self.infer_build()? };
         match stored {
             None => {
                 self.connection
@@ -557,9 +501,8 @@ impl<'c> Writer<'c> {
         let Some((first, rest)) = source.kept.split_first() else {
             return Ok(("missing", None));
         };
-        let mut set_state = self
-            .connection
-            .prepare_cached("update builds set state = ?2 where build_id = ?1")?;
+        let mut set_state =
+            self.connection.prepare_cached("update builds set state = ?2 where build_id = ?1")?;
         if rest.iter().all(|(_, digest)| *digest == first.1) {
             let (build_id, _) = source.kept.remove(0);
             set_state.execute(params![build_id, "taken"])?;
@@ -624,11 +567,7 @@ struct Comparison<'s, 'r> {
 
 impl<'s, 'r> Comparison<'s, 'r> {
     fn new(stored: &'s rusqlite::Row<'r>) -> Self {
-        Self {
-            stored,
-            at: 0,
-            holds: true,
-        }
+        Self { stored, at: 0, holds: true }
     }
 
     fn next(&mut self, cell: &ToSqlOutput<'_>) -> Result<()> {
@@ -663,19 +602,8 @@ mod tests {
     #[test]
     fn a_run_starts_when_its_name_says() {
         // `date -u -d @1795977936 +%FT%TZ`
-        assert_eq!(
-            started_at("1795977936-56e568d1").as_deref(),
-            Some("2026-11-29T18:45:36Z")
-        );
-        for name in [
-            "",
-            "run",
-            "-1-aa",
-            "12345",
-            "99999999999999-aa",
-            "1e3-aa",
-            "253402300800-aa",
-        ] {
+        assert_eq!(started_at("1795977936-56e568d1").as_deref(), Some("2026-11-29T18:45:36Z"));
+        for name in ["", "run", "-1-aa", "12345", "99999999999999-aa", "1e3-aa", "253402300800-aa"] {
             assert_eq!(started_at(name), None, "{name}");
         }
     }

@@ -221,3 +221,20 @@ pub fn assert_same_contents(one: &Lab, other: &Lab, what: &str) {
         }
     }
 }
+
+/// A build row, without its newline.
+pub fn build(version: &str) -> String {
+    format!(
+        "{{\"meta\": {{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \
+         \"package\": \"narwhal-inference\", \"version\": \"{version}\", \"git\": null, \
+         \"source\": \"sha256:00\", \"token_accounting\": \"token_ids\"}}}}"
+    )
+}
+
+/// The least terminal row, without its newline.
+pub fn terminal(run: &str, rid: &str, arrived: f64) -> String {
+    format!(
+        "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{run}\", \
+         \"rid\": \"{rid}\", \"arrived\": {arrived:?}, \"terminal\": \"completed\"}}"
+    )
+}

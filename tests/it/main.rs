@@ -1,8 +1,9 @@
 //! What the program does, seen from outside: one module per area.
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod harness;
 
 mod builds;
 mod damage;
 mod ingest;
+mod sql;
