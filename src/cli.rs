@@ -23,6 +23,7 @@ struct Cli {
 
 /// Flags that stand anywhere.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Everywhere")]
 pub struct Global {
     /// The database
     #[arg(long, global = true, value_name = "PATH", env = "NARWHAL_JQ_DB", default_value = "narwhal.db")]
@@ -108,7 +109,7 @@ pub enum SummaryFormat {
 #[command(subcommand_value_name = "NAME", subcommand_help_heading = "Queries")]
 pub struct QueryFlags {
     /// Read what is new in this journal first (may be repeated)
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Answer")]
     pub ingest: Vec<PathBuf>,
     /// How and where the answer is written
     #[command(flatten)]
@@ -117,6 +118,7 @@ pub struct QueryFlags {
 
 /// How and where an answer is written.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Answer")]
 pub struct OutputFlags {
     /// The form of the answer
     #[arg(long, global = true, value_name = "FORMAT", default_value = "table")]
@@ -287,7 +289,6 @@ fn query_command(query: &Query) -> clap::Command {
             .value_name(parameter.kind.value_name())
             .help(format!("{} [default: {}]", parameter.meaning, parameter.default))
             .allow_negative_numbers(true)
-            .help_heading("Parameters")
     });
     clap::Command::new(query.name.clone())
         .about(query.purpose.clone())

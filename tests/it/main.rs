@@ -5,5 +5,6 @@ mod harness;
 
 mod builds;
 mod damage;
+mod docs;
 mod ingest;
 mod sql;

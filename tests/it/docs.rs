@@ -1,0 +1,105 @@
+//! The README's examples are run, and say what they say.
+
+use std::process::{Command, Stdio};
+
+use crate::harness::{Lab, has_program, project};
+
+/// A command of a `console` block with the lines that it is said to print.
+struct Example {
+    command: String,
+    output: String,
+}
+
+fn examples(markdown: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut in_console = false;
+    for line in markdown.lines() {
+        match line {
+            "```console" => in_console = true,
+            "```" => in_console = false,
+            _ if !in_console => {}
+            _ => match line.strip_prefix("$ ") {
+                Some(command) => {
+                    examples.push(Example { command: command.to_owned(), output: String::new() })
+                }
+                None => {
+                    let example = examples.last_mut().expect("a block begins with a command");
+                    example.output.push_str(line);
+                    example.output.push('\n');
+                }
+            },
+        }
+    }
+    examples
+}
+
+/// Whether a line is as said; `[..]` stands for anything.
+fn is_as_said(line: &str, said: &str) -> bool {
+    let mut parts = said.split("[..]");
+    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    for (at, part) in parts.iter().enumerate() {
+        let found = if at + 1 == parts.len() { rest.len().checked_sub(part.len()) } else { rest.find(part) };
+        match found.filter(|found| rest.get(*found..).is_some_and(|tail| tail.starts_with(part))) {
+            Some(found) => rest = &rest[found + part.len()..],
+            None => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+#[test]
+fn every_example_of_the_readme_prints_what_it_says() {
+    let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
+    let examples = examples(&readme);
+    assert!(examples.len() > 8, "the README has examples");
+    let has_shell = has_program("the README's examples in the sqlite3 shell", "sqlite3");
+    let lab = Lab::new();
+    for folder in ["samples", "queries"] {
+        std::os::unix::fs::symlink(project().join(folder), lab.path(folder)).unwrap();
+    }
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_narwhal-jq"));
+    let path = std::env::var("PATH").unwrap();
+    for Example { command, output } in examples {
+        if command.starts_with("sqlite3 ") && !has_shell {
+            continue;
+        }
+        let run = Command::new("sh")
+            .args(["-c", &format!("{{ {command}; }} 2>&1")])
+            .current_dir(lab.path(""))
+            .env("PATH", format!("{}:{path}", program.parent().unwrap().display()))
+            .env_remove("NARWHAL_JQ_DB")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(run.stdout).unwrap();
+        let same = printed.lines().count() == output.lines().count()
+            && printed
+                .lines()
+                .zip(output.lines())
+                .all(|(line, said)| is_as_said(line.trim_end(), said.trim_end()));
+        assert!(same, "$ {command}\n--- printed\n{printed}--- the README says\n{output}");
+    }
+}
+
+#[test]
+fn the_two_commands_of_the_readme_are_there_and_ci_calls_the_second() {
+    let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
+    let main = "cargo run --release -- query attainment --ingest samples/journal.jsonl --ttft 2 --tpot 0.1";
+    assert!(readme.contains(&format!("\n    {main}\n")));
+    assert!(readme.contains("\n    cargo test\n"));
+    let ci = std::fs::read_to_string(project().join(".ci/run")).unwrap();
+    assert!(ci.lines().any(|line| line.starts_with("cargo test")));
+}
+
+#[test]
+fn every_command_is_in_the_readme() {
+    let help = Lab::new().run(&["--help"]).exits(0).stdout;
+    let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
+    let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names: Vec<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"ingest"), "{help}");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        assert!(readme.contains(&format!("narwhal-jq {name}")), "{name} is not in the README");
+    }
+}
