@@ -48,15 +48,23 @@ create table runs (
     build_certainty text not null check (build_certainty in ('exact', 'ambiguous', 'missing')),
     first_s real,                           -- the smallest monotonic time stored, the run's zero
     last_s real,                            -- the largest, ends of requests included
-    wall_offset_s real,                     -- wall clock minus monotonic clock, estimated
-    wall_error_s real                       -- half the width of that estimate
+    -- Wall clock minus monotonic clock: bounds from lifecycle events between two rows of the run, the
+    -- middle of the bounds and half their width. Bounds that cross (a stepped clock) have no middle.
+    wall_low_s real,
+    wall_high_s real,
+    wall_offset_s real,
+    wall_error_s real
 ) strict;
 
--- In which sources a run was met, and what its build was there.
+-- In which sources a run was met, what its build was there, and what the next row of it needs to
+-- bound the wall clock: when its last stored row was written, and the lifecycle events since.
 create table run_sources (
     source_id integer not null references sources,
     run_id integer not null references runs,
     build_certainty text not null check (build_certainty in ('exact', 'ambiguous', 'missing')),
+    written_s real,                         -- monotonic
+    wall_since_low_s real,                  -- the smallest wall time of those events
+    wall_since_high_s real,                 -- the largest
     primary key (source_id, run_id)
 ) strict, without rowid;
 
