@@ -105,7 +105,7 @@ struct CurrentSource {
 }
 
 /// What is known of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Run {
     run_id: i64,
     has_build: bool,
@@ -113,6 +113,7 @@ struct Run {
     met_in: i64,
     /// Times stored since the last commit: the smallest and the largest.
     times: Option<(f64, f64)>,
+    wall: WallClock,
 }
 
 impl Run {
@@ -120,6 +121,41 @@ impl Run {
         let (first, last) = self.times.get_or_insert((time, time));
         *first = first.min(time);
         *last = last.max(time);
+    }
+}
+
+/// Bounds of a run's wall clock minus its monotonic clock (SEMANTICS, "Time"): a lifecycle event of
+/// wall time W between rows written at m1 and m2, in one source, gives `W - m2 <= offset <= W - m1`.
+#[derive(Debug, Default)]
+struct WallClock {
+    /// When the last stored row of the current source was written.
+    written_s: Option<f64>,
+    /// The smallest and the largest wall time of the lifecycle events since.
+    since: Option<(f64, f64)>,
+    /// Bounds found since the last commit.
+    bounds: Option<(f64, f64)>,
+    /// Whether the first two changed since the last commit.
+    moved: bool,
+}
+
+impl WallClock {
+    /// A row was stored that was written at this monotonic time.
+    fn wrote(&mut self, at: f64) {
+        let before = self.written_s.replace(at);
+        self.moved = true;
+        if let (Some((smallest, largest)), Some(before)) = (self.since.take(), before) {
+            let (low, high) = self.bounds.get_or_insert((f64::MIN, f64::MAX));
+            *low = low.max(largest - at);
+            *high = high.min(smallest - before);
+        }
+    }
+
+    /// A lifecycle event of this wall time was stored.
+    fn met(&mut self, wall: f64) {
+        let (smallest, largest) = self.since.get_or_insert((wall, wall));
+        *smallest = smallest.min(wall);
+        *largest = largest.max(wall);
+        self.moved = true;
     }
 }
 
@@ -234,16 +270,7 @@ impl<'c> Writer<'c> {
     /// # Errors
     /// When the database cannot be written; then nothing since [`Writer::begin`] is kept.
     pub fn commit(&mut self, read: &Reached<'_>) -> Result<()> {
-        let mut update = self.connection.prepare_cached(
-            "update runs
-             set first_s = min(coalesce(first_s, ?2), ?2), last_s = max(coalesce(last_s, ?3), ?3)
-             where run_id = ?1",
-        )?;
-        for run in self.runs.values_mut() {
-            if let Some((first, last)) = run.times.take() {
-                update.execute(params![run.run_id, first, last])?;
-            }
-        }
+        self.save_runs()?;
         let progress = Progress {
             path: read.path,
             file: read.file,
@@ -256,6 +283,45 @@ impl<'c> Writer<'c> {
         };
         sources::advance(self.connection, self.source.source_id, &progress)?;
         self.connection.execute_batch("commit")
+    }
+
+    /// Saves what the rows since the last commit say of their runs.
+    fn save_runs(&mut self) -> Result<()> {
+        let mut span = self.connection.prepare_cached(
+            "update runs
+             set first_s = min(coalesce(first_s, ?2), ?2), last_s = max(coalesce(last_s, ?3), ?3)
+             where run_id = ?1",
+        )?;
+        let mut written = self.connection.prepare_cached(
+            "update run_sources set written_s = ?3, wall_since_low_s = ?4, wall_since_high_s = ?5
+             where source_id = ?1 and run_id = ?2",
+        )?;
+        let mut bounds = self.connection.prepare_cached(
+            "update runs
+             set wall_low_s = max(coalesce(wall_low_s, ?2), ?2), wall_high_s = min(coalesce(wall_high_s, ?3), ?3)
+             where run_id = ?1",
+        )?;
+        let mut middle = self.connection.prepare_cached(
+            "update runs
+             set wall_offset_s = case when wall_low_s <= wall_high_s then (wall_low_s + wall_high_s) / 2 end,
+                 wall_error_s = case when wall_low_s <= wall_high_s then (wall_high_s - wall_low_s) / 2 end
+             where run_id = ?1",
+        )?;
+        for run in self.runs.values_mut() {
+            if let Some((first, last)) = run.times.take() {
+                span.execute(params![run.run_id, first, last])?;
+            }
+            let wall = &mut run.wall;
+            if std::mem::take(&mut wall.moved) {
+                let (smallest, largest) = wall.since.unzip();
+                written.execute(params![run.met_in, run.run_id, wall.written_s, smallest, largest])?;
+            }
+            if let Some((low, high)) = wall.bounds.take() {
+                bounds.execute(params![run.run_id, low, high])?;
+                middle.execute([run.run_id])?;
+            }
+        }
+        Ok(())
     }
 
     /// Stores a build row of the current source.
@@ -330,7 +396,10 @@ impl<'c> Writer<'c> {
         let arrived = row.arrived.unwrap_or_default();
         let run = self.meet(row.run.as_deref().unwrap_or_default())?;
         run.cover(arrived);
-        run.cover(arrived + row.duration_s.unwrap_or(0.0));
+        if let Some(duration_s) = row.duration_s {
+            run.cover(arrived + duration_s);
+            run.wall.wrote(arrived + duration_s);
+        }
         for at in entries.iter().filter_map(|entry| entry.at) {
             run.cover(at);
         }
@@ -401,8 +470,14 @@ impl<'c> Writer<'c> {
         if self.insert_event.execute(params_from_iter(cells))? == 0 {
             return Ok(Stored::Duplicate);
         }
-        if let Some(at) = row.at.filter(|_| Clock::of_event(&row.event) == Clock::Monotonic) {
-            self.meet(&row.run)?.cover(at);
+        let run = self.meet(&row.run)?;
+        match (Clock::of_event(&row.event), row.at) {
+            (Clock::Monotonic, Some(at)) => {
+                run.cover(at);
+                run.wall.wrote(at);
+            }
+            (Clock::Wall, Some(at)) => run.wall.met(at),
+            (Clock::Unknown, _) | (_, None) => {}
         }
         Ok(Stored::New)
     }
@@ -440,7 +515,6 @@ impl<'c> Writer<'c> {
     #[cold]
     fn meet_anew(&mut self, name: &str) -> Result<Run> {
         let source_id = self.source.source_id;
-        let known = self.runs.remove(name);
         let stored = self
             .connection
             .prepare_cached("select run_id, build_certainty from runs where run = ?1")?
@@ -450,14 +524,19 @@ impl<'c> Writer<'c> {
             run_id: stored.as_ref().map_or(0, |(run_id, _)| *run_id),
             has_build: stored.as_ref().is_some_and(|(_, certainty)| certainty == "exact"),
             met_in: source_id,
-            times: known.and_then(|run| run.times),
+            ..Run::default()
         };
-        let met_before = stored.is_some()
-            && self
-                .connection
-                .prepare_cached("select 1 from run_sources where source_id = ?1 and run_id = ?2")?
-                .exists(params![source_id, run.run_id])?;
-        if met_before {
+        let mut met_before = self.connection.prepare_cached(
+            "select written_s, wall_since_low_s, wall_since_high_s from run_sources
+             where source_id = ?1 and run_id = ?2",
+        )?;
+        let met_before = met_before.query_row(params![source_id, run.run_id], |row| {
+            let (smallest, largest) = (row.get::<_, Option<f64>>(1)?, row.get(2)?);
+            let written_s = row.get(0)?;
+            Ok(WallClock { written_s, since: smallest.zip(largest), ..WallClock::default() })
+        });
+        if let Some(wall) = met_before.optional()? {
+            run.wall = wall;
             return Ok(run);
         }
         let (certainty, build_id) = if run.has_build { ("exact", None) } else { self.infer_build()? };
