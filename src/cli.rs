@@ -1,15 +1,18 @@
 //! Arguments and help texts. The flags of `query NAME` are made from the query's header.
 
+use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::NonEmptyStringValueParser;
+use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
 use crate::output::Format;
-use crate::query::catalog::{self, Query};
+use crate::query::catalog::{self, Faults, Query};
 
 /// Ask Narwhal router journals why requests were slow, refused or failing.
 #[derive(Debug, Parser)]
@@ -111,6 +114,9 @@ pub struct QueryFlags {
     /// Read what is new in this journal first (may be repeated)
     #[arg(long, global = true, value_name = "PATH", help_heading = "Answer")]
     pub ingest: Vec<PathBuf>,
+    /// Add the queries of this folder, *.sql files with a header like the shipped ones
+    #[arg(long, global = true, value_name = "DIR", env = "NARWHAL_JQ_QUERIES", help_heading = "Answer")]
+    pub queries: Option<PathBuf>,
     /// How and where the answer is written
     #[command(flatten)]
     pub output: OutputFlags,
@@ -135,6 +141,10 @@ pub struct Ask {
     pub flags: QueryFlags,
     /// The query asked; `None` lists the catalog.
     pub query: Option<Query>,
+    /// Every query there is, the user's own behind the shipped ones.
+    pub catalog: Vec<Query>,
+    /// The user's query files that cannot be used.
+    pub faults: Faults,
     /// The matched arguments of the query.
     pub given: ArgMatches,
 }
@@ -249,17 +259,31 @@ pub enum Subcommanded {
 /// # Errors
 /// When the catalog cannot be read.
 pub fn parse() -> Result<Wanted> {
-    let catalog = catalog::shipped()?;
-    let matches = command(&catalog).get_matches();
+    let mut catalog = catalog::shipped()?;
+    let mut faults = Faults::new();
+    if let Some(folder) = queries_folder(std::env::args_os().skip(1)) {
+        let (own, unusable) = catalog::of_folder(&folder, &flags_of_query())?;
+        catalog.extend(own);
+        faults = unusable;
+    }
+    let matches = command(&catalog).try_get_matches().unwrap_or_else(|error| {
+        if error.kind() == ErrorKind::InvalidSubcommand {
+            for (path, fault) in &faults {
+                // Nothing can be done when stderr is closed.
+                let _ = writeln!(std::io::stderr(), "warning: {}: {fault:#}", path.display());
+            }
+        }
+        error.exit()
+    });
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let command = match cli.command {
         Command::Ingest(flags) => Subcommanded::Ingest(flags),
         Command::Query(flags) => {
             let (_, given) = matches.subcommand().expect("`query` was parsed");
             let asked = given.subcommand();
-            let query = asked.and_then(|(name, _)| catalog.into_iter().find(|query| query.name == name));
+            let query = asked.and_then(|(name, _)| catalog.iter().find(|query| query.name == name)).cloned();
             let given = asked.map_or_else(ArgMatches::default, |(_, given)| given.clone());
-            Subcommanded::Query(Box::new(Ask { flags, query, given }))
+            Subcommanded::Query(Box::new(Ask { flags, query, catalog, faults, given }))
         }
         Command::Sql(flags) => Subcommanded::Sql(flags),
         Command::Export(flags) => Subcommanded::Export(flags),
@@ -269,6 +293,31 @@ pub fn parse() -> Result<Wanted> {
         Command::Rejects(flags) => Subcommanded::Rejects(flags),
     };
     Ok(Wanted { global: cli.global, command })
+}
+
+/// The folder of the user's queries. It must be known before the command line can be parsed,
+/// because its files are subcommands.
+fn queries_folder(arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
+    let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
+    if !arguments.iter().any(|argument| argument == "query") {
+        return None;
+    }
+    let given = arguments.iter().enumerate().find_map(|(at, argument)| match argument.to_str()? {
+        "--queries" => arguments.get(at + 1).cloned(),
+        text => text.strip_prefix("--queries=").map(OsString::from),
+    });
+    given
+        .or_else(|| std::env::var_os("NARWHAL_JQ_QUERIES"))
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from)
+}
+
+/// The names of the flags that every query has, which no parameter may have.
+fn flags_of_query() -> Vec<String> {
+    let mut command = Cli::command();
+    command.build();
+    let query = command.find_subcommand("query").expect("there is a subcommand `query`");
+    query.get_arguments().filter_map(|flag| flag.get_long()).map(str::to_owned).collect()
 }
 
 /// The whole command line, the flags of each query among it.
@@ -318,6 +367,27 @@ mod tests {
 
     #[test]
     fn the_command_line_is_sound_and_no_parameter_is_a_flag_of_the_tool() {
-        command(&catalog::shipped().expect("the catalog can be read")).debug_assert();
+        let catalog = catalog::shipped().expect("the catalog can be read");
+        command(&catalog).debug_assert();
+        let reserved = flags_of_query();
+        for flag in ["db", "format", "help", "ingest", "output", "queries", "quiet"] {
+            assert!(reserved.contains(&flag.to_owned()), "{flag}");
+        }
+        for parameter in catalog.iter().flat_map(|query| &query.parameters) {
+            assert!(!reserved.contains(&parameter.name), "{}", parameter.name);
+        }
+    }
+
+    #[test]
+    fn the_folder_of_queries_is_found_wherever_the_flag_stands() {
+        for (arguments, folder) in [
+            (&["query", "--queries", "q", "x"][..], Some("q")),
+            (&["--queries=q", "query"], Some("q")),
+            (&["ingest", "--queries", "q"], None),
+            (&["query", "--", "--queries", "q"], None),
+        ] {
+            let found = queries_folder(arguments.iter().map(OsString::from));
+            assert_eq!(found, folder.map(PathBuf::from), "{arguments:?}");
+        }
     }
 }

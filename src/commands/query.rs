@@ -7,12 +7,16 @@ use anyhow::Result;
 use super::{Teller, answer, ingest, open_to_read};
 use crate::cli::{Ask, Global};
 use crate::exit::Exit;
-use crate::query::catalog::{self, Query};
+use crate::query::catalog::Query;
 use crate::query::{caveats, params};
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
+    let teller = Teller::new(global);
+    for (path, fault) in &ask.faults {
+        teller.warn(&format!("{}: {fault:#}: left out", path.display()));
+    }
     let Some(query) = &ask.query else {
-        list(&catalog::shipped()?)?;
+        list(&ask.catalog)?;
         return Ok(Exit::Done);
     };
     let exit = match ask.flags.ingest.as_slice() {
@@ -22,7 +26,6 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if exit == Exit::Interrupted {
         return Ok(exit);
     }
-    let teller = Teller::new(global);
     let mut connection = open_to_read(global)?;
     let bound = params::bind(&connection, query, |name| ask.given.get_one::<String>(name).cloned())?;
     let caveats = caveats::of(&connection, query, &bound)?;

@@ -17,7 +17,14 @@
 //! --   free text
 //! ```
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result, bail, ensure};
+use rusqlite::Connection;
+
+use super::run;
+use crate::store::schema;
 
 /// A parameter's type, which says what the command line accepts for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +80,8 @@ pub struct Parameter {
     pub default: String,
     /// What it does.
     pub meaning: String,
+    /// The line of the header that declares it, from 1.
+    pub line: usize,
 }
 
 /// A column of a query's answer.
@@ -84,6 +93,8 @@ pub struct Column {
     pub unit: String,
     /// What it holds.
     pub meaning: String,
+    /// The line of the header that declares it, from 1.
+    pub line: usize,
 }
 
 /// A canned query.
@@ -127,6 +138,107 @@ pub fn shipped() -> Result<Vec<Query>> {
         .collect()
 }
 
+/// Query files that cannot be used, with the reason.
+pub type Faults = Vec<(PathBuf, anyhow::Error)>;
+
+/// The user's own queries: every `*.sql` of a folder that is sound, in the order of their names.
+/// `reserved` are the names that no parameter may have.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn of_folder(folder: &Path, reserved: &[String]) -> Result<(Vec<Query>, Faults)> {
+    let cannot = || format!("cannot read the queries in {}", folder.display());
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if path.extension().is_some_and(|extension| extension == "sql") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut tables = Connection::open_in_memory()?;
+    schema::migrate(&mut tables)?;
+    let (mut queries, mut faults) = (Vec::new(), Vec::new());
+    for path in paths {
+        match read_file(&path, reserved, &mut tables) {
+            Ok(query) => queries.push(query),
+            Err(error) => faults.push((path, error)),
+        }
+    }
+    Ok((queries, faults))
+}
+
+fn read_file(path: &Path, reserved: &[String], tables: &mut Connection) -> Result<Query> {
+    let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    ensure!(
+        name.bytes().all(is_word) && name.starts_with(|first: char| first.is_ascii_lowercase()),
+        "a query's name is of a-z, 0-9 and dashes, and begins with a letter"
+    );
+    ensure!(
+        SHIPPED.iter().all(|(shipped, _)| *shipped != name),
+        "narwhal-jq has a query of that name: rename the file"
+    );
+    let bytes = fs::read(path).context("cannot be read")?;
+    let sql = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        anyhow::anyhow!("line {line}: not UTF-8")
+    })?;
+    let mut query = parse(name, &sql)?;
+    if query.group.is_empty() {
+        query.group = "your own".to_owned();
+    }
+    for parameter in &query.parameters {
+        ensure!(
+            !reserved.contains(&parameter.name),
+            "line {}: --{} is a flag of the tool: give the parameter another name",
+            parameter.line,
+            parameter.name
+        );
+    }
+    check(&query, tables)?;
+    Ok(query)
+}
+
+/// Checks a query's header against its statement, on a database that has the tables.
+///
+/// # Errors
+/// When the statement is not one that only reads, or its parameters and columns are not those
+/// declared; the message has the line.
+pub fn check(query: &Query, tables: &mut Connection) -> Result<()> {
+    let signature = run::signature(tables, &query.sql)?;
+    for parameter in &query.parameters {
+        ensure!(
+            signature.parameters.contains(&format!(":{}", parameter.name)),
+            "line {}: the statement has no parameter :{}",
+            parameter.line,
+            parameter.name
+        );
+    }
+    for found in &signature.parameters {
+        ensure!(
+            query.parameters.iter().any(|parameter| found[1..] == parameter.name && found.starts_with(':')),
+            "the statement has a parameter {found} that the header does not declare"
+        );
+    }
+    for (at, found) in signature.columns.iter().enumerate() {
+        match query.columns.get(at) {
+            Some(column) => ensure!(
+                column.name == *found,
+                "line {}: declares the column {}, and the statement gives {found} there",
+                column.line,
+                column.name
+            ),
+            None => bail!("the statement gives a column {found} that the header does not declare"),
+        }
+    }
+    if let Some(column) = query.columns.get(signature.columns.len()) {
+        bail!("line {}: declares the column {}, which the statement does not give", column.line, column.name);
+    }
+    Ok(())
+}
+
 /// Reads the header of a query file.
 ///
 /// # Errors
@@ -143,22 +255,22 @@ pub fn parse(name: &str, sql: &str) -> Result<Query> {
         sql: sql.to_owned(),
     };
     let mut section = "";
-    for (number, line) in (1..).zip(sql.lines().take_while(|line| line.starts_with("--"))) {
-        let text = line[2..].trim();
+    for (line, text) in (1..).zip(sql.lines().take_while(|line| line.starts_with("--"))) {
+        let text = text[2..].trim();
         let entry = || text.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         match (section, text) {
             (_, "") => {}
             (_, "Parameters" | "Columns" | "Reading it") => section = text,
             ("Parameters", _) => match <[String; 4]>::try_from(entry()) {
                 Ok([name, kind, default, meaning]) => {
-                    let kind = Type::parse(&kind).with_context(|| format!("line {number}"))?;
-                    query.parameters.push(Parameter { name, kind, default, meaning });
+                    let kind = Type::parse(&kind).with_context(|| format!("line {line}"))?;
+                    query.parameters.push(Parameter { name, kind, default, meaning, line });
                 }
-                Err(_) => bail!("line {number}: a parameter is `name | type | default | meaning`"),
+                Err(_) => bail!("line {line}: a parameter is `name | type | default | meaning`"),
             },
             ("Columns", _) => match <[String; 3]>::try_from(entry()) {
-                Ok([name, unit, meaning]) => query.columns.push(Column { name, unit, meaning }),
-                Err(_) => bail!("line {number}: a column is `name | unit | meaning`"),
+                Ok([name, unit, meaning]) => query.columns.push(Column { name, unit, meaning, line }),
+                Err(_) => bail!("line {line}: a column is `name | unit | meaning`"),
             },
             ("Reading it", _) => {
                 if !query.reading.is_empty() {
@@ -170,7 +282,7 @@ pub fn parse(name: &str, sql: &str) -> Result<Query> {
                 Some(("group", group)) => query.group = group.to_owned(),
                 Some(("caveat", caveat)) => query.caveat = Some(caveat.to_owned()),
                 Some((named, purpose)) if named == name => query.purpose = purpose.to_owned(),
-                _ => bail!("line {number}: the header begins with `{name}: what it answers`"),
+                _ => bail!("line {line}: the header begins with `{name}: what it answers`"),
             },
         }
     }
@@ -198,6 +310,53 @@ mod tests {
         files.sort();
         names.sort();
         assert_eq!(names, files);
+    }
+
+    #[test]
+    fn every_header_agrees_with_its_statement() {
+        let mut tables = Connection::open_in_memory().expect("SQLite works");
+        schema::migrate(&mut tables).expect("the migrations run");
+        for query in shipped().expect("every header can be read") {
+            check(&query, &mut tables).unwrap_or_else(|error| panic!("{}: {error:#}", query.name));
+            assert!(!query.group.is_empty(), "{}", query.name);
+        }
+    }
+
+    #[test]
+    fn a_header_that_does_not_agree_with_its_statement_is_named_with_its_line() {
+        let mut tables = Connection::open_in_memory().expect("SQLite works");
+        for (sql, message) in [
+            (
+                "-- q: a\n-- Columns\n--   n | count | n\nselect :x as n",
+                "the statement has a parameter :x that the header",
+            ),
+            (
+                "-- q: a\n-- Columns\n--   n | count | n\nselect ?1 as n",
+                "the statement has a parameter ?1 that the header",
+            ),
+            (
+                "-- q: a\n-- Parameters\n--   x | text | none | x\n-- Columns\n--   n | count | n\nselect 1 as n",
+                "line 3: the statement has no parameter :x",
+            ),
+            (
+                "-- q: a\n-- Columns\n--   n | count | n\nselect 1 as m",
+                "line 3: declares the column n, and the statement gives m",
+            ),
+            (
+                "-- q: a\n-- Columns\n--   n | count | n\nselect 1 as n, 2 as m",
+                "the statement gives a column m that",
+            ),
+            (
+                "-- q: a\n-- Columns\n--   n | count | n\n--   m | count | m\nselect 1 as n",
+                "line 4: declares the column m, which the statement does not give",
+            ),
+            ("-- q: a\n-- Columns\n--   n | count | n\ncreate table t (n)", "this SQL does more than read"),
+            ("-- q: a\n-- Columns\n--   n | count | n\nselect 1 as n; select 2", "more than one statement"),
+        ] {
+            let query = parse("q", sql).expect("the header can be read");
+            let error = format!("{:#}", check(&query, &mut tables).expect_err(sql));
+            assert!(error.starts_with(message), "{error}");
+        }
     }
 
     #[test]

@@ -89,6 +89,28 @@ pub fn run(connection: &mut Connection, sql: &str, bound: &[Bound], sink: &mut d
     Ok(count)
 }
 
+/// What a statement takes and gives.
+#[derive(Debug)]
+pub struct Signature {
+    /// Its parameters as they stand in it, `:run`.
+    pub parameters: Vec<String>,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+}
+
+/// Finds what a statement takes and gives, without running it.
+///
+/// # Errors
+/// As [`run`].
+pub fn signature(connection: &mut Connection, sql: &str) -> Result<Signature> {
+    connection.authorizer(Some(authorize))?;
+    let statement = prepare(connection, sql)?;
+    let parameters = (1..=statement.parameter_count())
+        .map(|index| statement.parameter_name(index).map_or_else(|| "?".to_owned(), str::to_owned))
+        .collect();
+    Ok(Signature { parameters, columns: statement.column_names().map(str::to_owned).collect() })
+}
+
 /// Prepares a statement that only reads.
 fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
     let statement = match connection.prepare(sql) {

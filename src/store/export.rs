@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use super::rows::{self, BUILD_COLUMNS, EVENT_COLUMNS, FAILURE_COLUMNS, TERMINAL_COLUMNS};
+use super::rows::{self, BUILD_COLUMNS, EVENT_COLUMNS, TerminalReader};
 
 /// Writes every stored row, by source in the order first read, then by place. How many there were.
 ///
@@ -25,15 +25,7 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
     )?;
     let mut builds = connection
         .prepare(&format!("select {} from builds where build_id = ?1", BUILD_COLUMNS.join(", ")))?;
-    let mut terminals = connection.prepare(&format!(
-        "select {}, extra, run, attempt_failures
-         from terminals join runs using (run_id) where terminal_id = ?1",
-        TERMINAL_COLUMNS.join(", ")
-    ))?;
-    let mut failures = connection.prepare(&format!(
-        "select {}, extra from attempt_failures where terminal_id = ?1 order by position",
-        FAILURE_COLUMNS.join(", ")
-    ))?;
+    let mut terminals = TerminalReader::new(connection)?;
     let mut events = connection.prepare(&format!(
         "select run, {} from events join runs using (run_id) where event_id = ?1",
         EVENT_COLUMNS.join(", ")
@@ -44,19 +36,7 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
         let (kind, id): (i64, i64) = (place.get(2)?, place.get(3)?);
         match kind {
             0 => write_line(out, &builds.query_row([id], |row| rows::load_build(row, 0))?.to_json())?,
-            1 => {
-                let (mut terminal, counted) = terminals.query_row([id], |row| {
-                    let mut terminal = rows::load_terminal(row, 0)?;
-                    let behind = TERMINAL_COLUMNS.len() + 1;
-                    terminal.run = Some(row.get::<_, String>(behind)?.into());
-                    Ok((terminal, row.get::<_, Option<i64>>(behind + 1)?))
-                })?;
-                if counted.is_some() {
-                    let entries = failures.query_map([id], |row| rows::load_failure(row, 0))?;
-                    terminal.attempt_failures = Some(entries.collect::<rusqlite::Result<_>>()?);
-                }
-                write_line(out, &terminal)?;
-            }
+            1 => write_line(out, &terminals.read(id)?)?,
             _ => write_line(out, &events.query_row([id], |row| rows::load_event(row, 0))?)?,
         }
         count += 1;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, Value as Sql, ValueRef};
-use rusqlite::{Result, Row as SqlRow};
+use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -302,9 +302,54 @@ pub(crate) fn attribute(row: &Terminal<'_>) -> Attempts {
     attempts
 }
 
+/// Reads terminals back, whole.
+#[derive(Debug)]
+pub struct TerminalReader<'c> {
+    terminal: Statement<'c>,
+    failures: Statement<'c>,
+}
+
+impl<'c> TerminalReader<'c> {
+    /// A reader of one database.
+    ///
+    /// # Errors
+    /// When the tables are not what they should be.
+    pub fn new(connection: &'c Connection) -> Result<Self> {
+        Ok(Self {
+            terminal: connection.prepare(&format!(
+                "select {}, extra, run, attempt_failures
+                 from terminals join runs using (run_id) where terminal_id = ?1",
+                TERMINAL_COLUMNS.join(", ")
+            ))?,
+            failures: connection.prepare(&format!(
+                "select {}, extra from attempt_failures where terminal_id = ?1 order by position",
+                FAILURE_COLUMNS.join(", ")
+            ))?,
+        })
+    }
+
+    /// The terminal of that key, with its attempt failures.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn read(&mut self, terminal_id: i64) -> Result<Terminal<'static>> {
+        let (mut terminal, counted) = self.terminal.query_row([terminal_id], |row| {
+            let mut terminal = load_terminal(row, 0)?;
+            let behind = TERMINAL_COLUMNS.len() + 1;
+            terminal.run = Some(row.get::<_, String>(behind)?.into());
+            Ok((terminal, row.get::<_, Option<i64>>(behind + 1)?))
+        })?;
+        if counted.is_some() {
+            let entries = self.failures.query_map([terminal_id], |row| load_failure(row, 0))?;
+            terminal.attempt_failures = Some(entries.collect::<Result<_>>()?);
+        }
+        Ok(terminal)
+    }
+}
+
 /// Reads a terminal back: its columns from `first`, then `extra`. Attempt failures come by
 /// [`load_failure`].
-pub(crate) fn load_terminal(from: &SqlRow<'_>, first: usize) -> Result<Terminal<'static>> {
+fn load_terminal(from: &SqlRow<'_>, first: usize) -> Result<Terminal<'static>> {
     let mut row = load_terminal_fields(from, first)?;
     let at = first + TERMINAL_COLUMNS.len();
     let mut extra = load_object(from, at)?;
@@ -328,7 +373,7 @@ pub(crate) fn load_terminal(from: &SqlRow<'_>, first: usize) -> Result<Terminal<
 }
 
 /// Reads an attempt failure back: its columns from `first`, then `extra`.
-pub(crate) fn load_failure(from: &SqlRow<'_>, first: usize) -> Result<AttemptFailure<'static>> {
+fn load_failure(from: &SqlRow<'_>, first: usize) -> Result<AttemptFailure<'static>> {
     let mut row = load_failure_fields(from, first)?;
     row.extra = load_object(from, first + FAILURE_COLUMNS.len())?;
     Ok(row)

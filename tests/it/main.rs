@@ -7,4 +7,5 @@ mod builds;
 mod damage;
 mod docs;
 mod ingest;
+mod own_queries;
 mod sql;
