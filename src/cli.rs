@@ -66,6 +66,12 @@ enum Command {
     Ingest(Ingest),
     /// Ask a canned question; without a name, list them
     Query(QueryFlags),
+    /// Diagnose one request: what happened to it, when and why
+    Show(Show),
+    /// Put two runs side by side
+    Compare(Compare),
+    /// Exit with 6 when a run does not keep what is asked of it, for scripts and alerts
+    Check(Check),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),
     /// Write the journal back as JSON Lines
@@ -147,6 +153,98 @@ pub struct Ask {
     pub faults: Faults,
     /// The matched arguments of the query.
     pub given: ArgMatches,
+}
+
+/// `show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The request: its rid, its client id, or the beginning of one that is enough
+    #[arg(value_name = "RID|CLIENT_RID", allow_hyphen_values = true)]
+    pub id: String,
+    /// The diagnosis for people, or as data
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: ShowFormat,
+    /// Hold it against the targets saved under this name
+    #[arg(long, value_name = "NAME")]
+    pub slo: Option<String>,
+    /// TTFT target, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub ttft: Option<f64>,
+    /// TPOT target, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub tpot: Option<f64>,
+}
+
+/// How `show` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// Lines for people.
+    Text,
+    /// An object for programs.
+    Json,
+}
+
+/// `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The one run: its id, the beginning of it, or `last`
+    #[arg(value_name = "RUN_A")]
+    pub run_a: String,
+    /// The other run
+    #[arg(value_name = "RUN_B")]
+    pub run_b: String,
+    /// Take the targets saved under this name
+    #[arg(long, value_name = "NAME")]
+    pub slo: Option<String>,
+    /// TTFT target, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub ttft: Option<f64>,
+    /// TPOT target, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub tpot: Option<f64>,
+    /// How and where the answer is written
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("limits").required(true).multiple(true))]
+pub struct Check {
+    /// The least attainment, 0 to 1
+    #[arg(long, value_name = "SHARE", value_parser = share, group = "limits")]
+    pub min_attainment: Option<f64>,
+    /// The largest share of prefill and decode legs that failed, 0 to 1
+    #[arg(long, value_name = "SHARE", value_parser = share, group = "limits")]
+    pub max_failure_rate: Option<f64>,
+    /// The largest 99th percentile of the TTFT of completed requests
+    #[arg(long, value_name = "SECONDS", value_parser = target, group = "limits")]
+    pub max_p99_ttft: Option<f64>,
+    /// Only this run, or `last`; default: every run
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Only requests that arrived in so many seconds before the run's end
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub last: Option<f64>,
+    /// TTFT target of the attainment, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub ttft: Option<f64>,
+    /// TPOT target of the attainment, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub tpot: Option<f64>,
+    /// Take the targets saved under this name
+    #[arg(long, value_name = "NAME")]
+    pub slo: Option<String>,
+    /// Who counts for the attainment: journal, offers or router
+    #[arg(long, value_name = "WORD", value_parser = ["journal", "offers", "router"])]
+    pub policy: Option<String>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!("{text:?} is not a share from 0 to 1")),
+    }
 }
 
 /// `sql`.
@@ -240,6 +338,12 @@ pub enum Subcommanded {
     Ingest(Ingest),
     /// `query`
     Query(Box<Ask>),
+    /// `show`
+    Show(Show),
+    /// `compare`
+    Compare(Compare),
+    /// `check`
+    Check(Check),
     /// `sql`
     Sql(Sql),
     /// `export`
@@ -285,6 +389,9 @@ pub fn parse() -> Result<Wanted> {
             let given = asked.map_or_else(ArgMatches::default, |(_, given)| given.clone());
             Subcommanded::Query(Box::new(Ask { flags, query, catalog, faults, given }))
         }
+        Command::Show(flags) => Subcommanded::Show(flags),
+        Command::Compare(flags) => Subcommanded::Compare(flags),
+        Command::Check(flags) => Subcommanded::Check(flags),
         Command::Sql(flags) => Subcommanded::Sql(flags),
         Command::Export(flags) => Subcommanded::Export(flags),
         Command::Slo(action) => Subcommanded::Slo(action),

@@ -1,9 +1,12 @@
 //! One file per subcommand: settings -> library call -> report.
 
+mod check;
+mod compare;
 mod export;
 mod ingest;
 mod query;
 mod rejects;
+mod show;
 mod slo;
 mod sql;
 mod status;
@@ -32,6 +35,9 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
     match &wanted.command {
         Subcommanded::Ingest(flags) => ingest::run(global, flags),
         Subcommanded::Query(ask) => query::run(global, ask),
+        Subcommanded::Show(flags) => show::run(global, flags),
+        Subcommanded::Compare(flags) => compare::run(global, flags),
+        Subcommanded::Check(flags) => check::run(global, flags),
         Subcommanded::Sql(flags) => sql::run(global, flags),
         Subcommanded::Export(flags) => export::run(global, flags),
         Subcommanded::Slo(action) => slo::run(global, action),

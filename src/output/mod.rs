@@ -1,6 +1,7 @@
 //! Answers as text: one row stream, several formats, so that all formats of a query agree.
 
 mod csv;
+pub mod diagnosis;
 mod json;
 mod table;
 pub mod target;

@@ -1,7 +1,11 @@
-//! All reading from SQLite: the catalog of canned queries, their parameters, and how a statement
-//! is run without being able to change anything.
+//! All reading from SQLite: the catalog of canned queries, their parameters, how a statement is run
+//! without being able to change anything; and what is built on them.
 
+pub mod answer;
 pub mod catalog;
 pub mod caveats;
+pub mod check;
+pub mod compare;
+pub mod diagnosis;
 pub mod params;
 pub mod run;

@@ -1,8 +1,8 @@
 //! Command-line values become bound parameters, checked against their declared types.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use rusqlite::Connection;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension};
 
 use super::catalog::{Parameter, Query, SAVED_SLO, Type};
 use crate::exit::Failure;
@@ -47,27 +47,72 @@ pub fn bind(
             Some(text) => parse(parameter, &text)?,
             None => Value::Null,
         };
-        if parameter.kind == Type::Run
-            && let Value::Text(run) = &value
-        {
-            check_run(connection, run)?;
-        }
+        let value = match value {
+            Value::Text(run) if parameter.kind == Type::Run => Value::Text(resolve_run(connection, &run)?),
+            other => other,
+        };
         bound.push((format!(":{}", parameter.name), value));
     }
     check_targets(connection, query, &bound)?;
     Ok(bound)
 }
 
-fn check_run(connection: &Connection, run: &str) -> Result<()> {
-    let is_known = run == "last"
-        || connection.query_row("select 1 from runs where run = ?1", [run], |_| Ok(())).optional()?.is_some();
-    if is_known {
-        return Ok(());
+/// The targets to hold a request against: those given, the others from the saved SLO of that name, or
+/// of [`slos::DEFAULT`]. `None` when neither is there.
+///
+/// # Errors
+/// When a name is given under which nothing is saved.
+pub fn targets(
+    connection: &Connection,
+    name: Option<&str>,
+    ttft_s: Option<f64>,
+    tpot_s: Option<f64>,
+) -> Result<Option<slos::Slo>> {
+    let saved = slos::load(connection, name.unwrap_or(slos::DEFAULT))?;
+    if let (Some(name), None) = (name, &saved) {
+        return Err(no_slo(name, "--ttft SECONDS and --tpot SECONDS").into());
     }
-    let message = format!(
-        "no run {run:?} in the database: `narwhal-jq query runs` lists them, `--run last` is the newest"
-    );
-    Err(anyhow::anyhow!(message))
+    let ttft_s = ttft_s.or(saved.as_ref().map(|slo| slo.ttft_s));
+    let tpot_s = tpot_s.or(saved.as_ref().map(|slo| slo.tpot_s));
+    let is_saved = saved.as_ref().is_some_and(|slo| Some(slo.ttft_s) == ttft_s && Some(slo.tpot_s) == tpot_s);
+    let name = saved.filter(|_| is_saved).map(|slo| slo.name).unwrap_or_default();
+    Ok(ttft_s.zip(tpot_s).map(|(ttft_s, tpot_s)| slos::Slo { name, ttft_s, tpot_s }))
+}
+
+fn no_slo(name: &str, missing: &str) -> Failure {
+    let saved_as = if name == slos::DEFAULT { String::new() } else { format!(" {name}") };
+    Failure::usage(format!(
+        "no SLO {name:?} is saved: give {missing}, or save targets with `narwhal-jq slo set{saved_as} \
+         --ttft SECONDS --tpot SECONDS`"
+    ))
+}
+
+/// The run that a text means: its whole id, `last` for the newest, or the beginning of one id.
+///
+/// # Errors
+/// When there is none, or the beginning is that of several.
+pub fn resolve_run(connection: &Connection, text: &str) -> Result<String> {
+    let one = |sql: &str, text: &[&str]| -> Result<Vec<String>> {
+        let mut statement = connection.prepare(sql)?;
+        let runs = statement.query_map(rusqlite::params_from_iter(text), |row| row.get(0))?;
+        Ok(runs.collect::<rusqlite::Result<_>>()?)
+    };
+    let mut runs = match text {
+        "last" => one("select run from runs order by started_at desc, run desc limit 1", &[])?,
+        _ => one("select run from runs where run = ?1", &[text])?,
+    };
+    if runs.is_empty() && !text.is_empty() {
+        runs = one("select run from runs where substr(run, 1, length(?1)) = ?1 order by run", &[text])?;
+    }
+    match (runs.pop(), runs.len()) {
+        (Some(run), 0) => Ok(run),
+        (None, _) => {
+            bail!("no run {text:?} in the database: `narwhal-jq query runs` lists them, `last` is the newest")
+        }
+        (Some(run), more) => {
+            bail!("{text:?} begins the ids of {} runs, {run} among them: give more of it", more + 1)
+        }
+    }
 }
 
 fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<()> {
@@ -91,11 +136,5 @@ fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Res
     if slos::load(connection, name)?.is_some() {
         return Ok(());
     }
-    let saved_as = if name == slos::DEFAULT { String::new() } else { format!(" {name}") };
-    Err(Failure::usage(format!(
-        "no SLO {name:?} is saved: give {}, or save targets with `narwhal-jq slo set{saved_as} \
-         --ttft SECONDS --tpot SECONDS`",
-        open.join(" and ")
-    ))
-    .into())
+    Err(no_slo(name, &open.join(" and ")).into())
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
 use super::params::Bound;
@@ -87,6 +87,39 @@ pub fn run(connection: &mut Connection, sql: &str, bound: &[Bound], sink: &mut d
     }
     sink.end()?;
     Ok(count)
+}
+
+/// Keeps an answer, for the tool's own use of a short one.
+struct Kept(Vec<String>, Vec<Vec<Value>>);
+
+impl Sink for Kept {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.0 = names.to_vec();
+        Ok(())
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        self.1.push(cells.iter().map(|cell| (*cell).try_into()).collect::<std::result::Result<_, _>>()?);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs one statement and keeps its answer: columns and rows.
+///
+/// # Errors
+/// As [`run`].
+pub fn collect(
+    connection: &mut Connection,
+    sql: &str,
+    bound: &[Bound],
+) -> Result<(Vec<String>, Vec<Vec<Value>>)> {
+    let mut kept = Kept(Vec::new(), Vec::new());
+    run(connection, sql, bound, &mut kept)?;
+    Ok((kept.0, kept.1))
 }
 
 /// What a statement takes and gives.

@@ -91,7 +91,7 @@ fn a_wrong_query_is_told_with_the_way_out() {
     lab.run(&["query", "attainmnt"]).exits(2).says("a similar subcommand exists: 'attainment'");
     lab.run(&["query", "outcomes", "--rum", "x"]).exits(2).says("a similar argument exists: '--run'");
     lab.run(&["query", "outcomes", "--run", "x"]).exits(1).says(
-        "error: no run \"x\" in the database: `narwhal-jq query runs` lists them, `--run last` is the newest",
+        "error: no run \"x\" in the database: `narwhal-jq query runs` lists them, `last` is the newest",
     );
     lab.run(&["query", "outcomes", "--from", "noon"])
         .exits(2)

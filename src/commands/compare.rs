@@ -1,0 +1,46 @@
+//! `compare`: two runs side by side.
+
+use anyhow::Result;
+use rusqlite::types::{Value, ValueRef};
+
+use super::{Teller, open_to_read};
+use crate::cli::{Compare, Global};
+use crate::exit::Exit;
+use crate::output::sink;
+use crate::output::target::Target;
+use crate::query::compare::{COLUMNS, compare};
+use crate::query::params::{resolve_run, targets};
+
+pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
+    let mut connection = open_to_read(global)?;
+    let a = resolve_run(&connection, &flags.run_a)?;
+    let b = resolve_run(&connection, &flags.run_b)?;
+    let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
+    let figures = compare(&mut connection, [&a, &b], slo.as_ref())?;
+
+    let teller = Teller::new(global);
+    let mut target = Target::open(flags.output.output.as_deref())?;
+    let is_terminal = target.is_terminal();
+    {
+        let mut table = sink(flags.output.format, target.writer(), is_terminal);
+        table.columns(&COLUMNS.map(str::to_owned))?;
+        for figure in &figures {
+            let cells: [Value; 7] = figure.into();
+            table.row(&cells.each_ref().map(ValueRef::from))?;
+        }
+        table.end()?;
+    }
+    target.finish()?;
+    teller.note(&format!("a is {a}, b is {b}; difference is b - a; n is requests, of failure rates legs"));
+    let thin: Vec<String> = figures
+        .iter()
+        .filter_map(|figure| Some(format!("{} (needs {})", figure.metric, figure.needs?)))
+        .collect();
+    if !thin.is_empty() {
+        teller.warn(&format!("these rest on too few requests to mean anything: {}", thin.join(", ")));
+    }
+    if slo.is_none() {
+        teller.note("no attainment: give --ttft and --tpot, or save targets with `narwhal-jq slo set`");
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,80 @@
+//! `show`: one request diagnosed.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use rusqlite::types::ValueRef;
+
+use super::{Teller, open_to_read};
+use crate::cli::{Global, Show, ShowFormat};
+use crate::exit::Exit;
+use crate::output::target::Target;
+use crate::output::{Format, diagnosis, sink};
+use crate::query::diagnosis::{Match, Understood, diagnose, find};
+use crate::query::params::targets;
+
+/// So many requests are named when a prefix is not enough.
+const MAX_NAMED: usize = 5;
+
+pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
+    let mut connection = open_to_read(global)?;
+    let (understood, matches) = find(&connection, &flags.id)?;
+    let mut target = Target::open(None)?;
+    match (understood, matches.as_slice()) {
+        (_, []) => {
+            bail!("no request is called {:?}: a rid, a client id or the beginning of one is wanted", flags.id)
+        }
+        (_, [only]) => {
+            let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
+            let found = diagnose(&mut connection, only.terminal_id, slo.as_ref())?;
+            match flags.format {
+                ShowFormat::Text => diagnosis::write(target.writer(), &found)?,
+                ShowFormat::Json => {
+                    serde_json::to_writer_pretty(target.writer(), &found).map_err(std::io::Error::from)?;
+                    writeln!(target.writer())?;
+                }
+            }
+        }
+        (Understood::Prefix, several) => {
+            let named: Vec<&str> = several.iter().take(MAX_NAMED).map(|one| one.rid.as_str()).collect();
+            let more = if several.len() > MAX_NAMED { ", ..." } else { "" };
+            bail!(
+                "{:?} begins the ids of {} requests: give more of it ({}{more})",
+                flags.id,
+                several.len(),
+                named.join(", ")
+            )
+        }
+        (Understood::Whole, several) => {
+            list(target.writer(), several, flags.format)?;
+            let note = format!("{:?} names {} requests: show one by its rid", flags.id, several.len());
+            Teller::new(global).note(&note);
+        }
+    }
+    target.finish()?;
+    Ok(Exit::Done)
+}
+
+fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat) -> Result<()> {
+    let format = match format {
+        ShowFormat::Text => Format::Table,
+        ShowFormat::Json => Format::Json,
+    };
+    let mut table = sink(format, out, false);
+    table.columns(&["run", "rid", "client_rid", "rel_s", "terminal"].map(str::to_owned))?;
+    for one in matches {
+        let client = one.client_rid.as_deref().map_or(ValueRef::Null, text);
+        table.row(&[
+            text(&one.run),
+            text(&one.rid),
+            client,
+            ValueRef::Real(one.rel_s),
+            text(&one.terminal),
+        ])?;
+    }
+    table.end()
+}
+
+fn text(text: &str) -> ValueRef<'_> {
+    ValueRef::Text(text.as_bytes())
+}

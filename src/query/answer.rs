@@ -1,0 +1,78 @@
+//! Answers of shipped queries for the tool's own use, read by column name.
+
+use anyhow::{Context, Result};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use super::{catalog, params, run};
+
+/// A whole answer.
+#[derive(Debug)]
+pub struct Answer {
+    columns: Vec<String>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// One of its rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    columns: &'a [String],
+    cells: &'a [Value],
+}
+
+/// Asks a shipped query; `given` has its parameters as on the command line.
+///
+/// # Errors
+/// As the command line has them, and when the database cannot be read.
+pub fn ask(
+    connection: &mut Connection,
+    name: &str,
+    given: impl Fn(&str) -> Option<String>,
+) -> Result<Answer> {
+    let query = catalog::shipped()?
+        .into_iter()
+        .find(|query| query.name == name)
+        .with_context(|| format!("no query {name} ships"))?;
+    let bound = params::bind(connection, &query, given)?;
+    let (columns, rows) = run::collect(connection, &query.sql, &bound)?;
+    Ok(Answer { columns, rows })
+}
+
+impl Answer {
+    /// The rows in the query's order.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|cells| Row { columns: &self.columns, cells })
+    }
+}
+
+impl Row<'_> {
+    fn cell(&self, column: &str) -> &Value {
+        let at = self.columns.iter().position(|name| name == column);
+        at.and_then(|at| self.cells.get(at)).unwrap_or(&Value::Null)
+    }
+
+    /// A number; `None` for null.
+    pub fn real(&self, column: &str) -> Option<f64> {
+        match self.cell(column) {
+            Value::Real(real) => Some(*real),
+            Value::Integer(int) => Some(*int as f64),
+            _ => None,
+        }
+    }
+
+    /// A count; a null one is 0.
+    pub fn int(&self, column: &str) -> i64 {
+        match self.cell(column) {
+            Value::Integer(int) => *int,
+            _ => 0,
+        }
+    }
+
+    /// Text; `-` for null.
+    pub fn text(&self, column: &str) -> String {
+        match self.cell(column) {
+            Value::Text(text) => text.clone(),
+            _ => "-".to_owned(),
+        }
+    }
+}

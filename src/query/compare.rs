@@ -1,0 +1,135 @@
+//! Two runs side by side, from the canned queries.
+
+use anyhow::Result;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use super::answer::{Answer, ask};
+use crate::store::slos::Slo;
+
+/// A percentile means little unless so many values lie beyond it.
+const BEYOND: u64 = 10;
+
+/// A figure of both runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What it is, as `ttft_s p99` or `share completed`.
+    pub metric: String,
+    /// The value and the requests or legs it rests on, of the one run and the other.
+    pub sides: [Side; 2],
+    /// For a percentile that rests on too few requests: how many it needs.
+    pub needs: Option<u64>,
+}
+
+/// A figure of one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Side {
+    /// The value; null when there is none.
+    pub value: Option<f64>,
+    /// How many requests, or legs, it rests on.
+    pub n: i64,
+}
+
+impl Figure {
+    /// The other run's value minus the one's; null unless both have one.
+    pub fn difference(&self) -> Option<f64> {
+        let [one, other] = self.sides;
+        Some(other.value? - one.value?)
+    }
+}
+
+/// Compares two runs: attainment when there are targets, outcomes, refusals, failure rates of legs,
+/// latency percentiles of completed requests.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn compare(connection: &mut Connection, runs: [&str; 2], targets: Option<&Slo>) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for (side, run) in runs.into_iter().enumerate() {
+        let mut add = |metric: String, value: Option<f64>, n: i64, needs: Option<u64>| {
+            let at = figures.iter().position(|figure: &Figure| figure.metric == metric);
+            let at = at.unwrap_or_else(|| {
+                figures.push(Figure { metric, sides: [Side::default(); 2], needs: None });
+                figures.len() - 1
+            });
+            figures[at].sides[side] = Side { value, n };
+            figures[at].needs = figures[at].needs.max(needs);
+        };
+        if let Some(slo) = targets {
+            let given = [("ttft", slo.ttft_s.to_string()), ("tpot", slo.tpot_s.to_string())];
+            let answer = of_run(connection, "attainment", run, &given)?;
+            for row in answer.rows() {
+                add("attainment".to_owned(), row.real("attainment"), row.int("scored"), None);
+            }
+        }
+        for row in of_run(connection, "outcomes", run, &[])?.rows() {
+            let metric = format!("share {}", row.text("terminal"));
+            add(metric, row.real("share"), row.int("requests"), None);
+        }
+        for row in of_run(connection, "refusals", run, &[])?.rows() {
+            let metric = match (row.text("cause"), row.text("reason")) {
+                (cause, reason) if reason == "-" || reason == cause => format!("refused for {cause}"),
+                (cause, reason) => format!("refused for {cause} ({reason})"),
+            };
+            add(metric, row.real("share_of_offered"), row.int("requests"), None);
+        }
+        let failures = of_run(connection, "engine-failures", run, &[])?;
+        for leg in ["prefill", "decode"] {
+            let (failed, legs) = leg_failures(&failures, &[leg]);
+            let rate = (legs > 0).then(|| failed as f64 / legs as f64);
+            add(format!("failure_rate {leg}"), rate, legs, None);
+        }
+        for row in of_run(connection, "latency", run, &[])?.rows() {
+            let n = row.int("n");
+            for percent in [50, 90, 95, 99] {
+                let needs = BEYOND * 100 / (100 - percent);
+                let is_thin = n > 0 && (n.unsigned_abs() < needs);
+                let metric = format!("{} p{percent}", row.text("metric"));
+                add(metric, row.real(&format!("p{percent}")), n, is_thin.then_some(needs));
+            }
+        }
+    }
+    // What one run has no row of, none of its requests did.
+    for figure in &mut figures {
+        if figure.metric.starts_with("share ") || figure.metric.starts_with("refused for ") {
+            for side in &mut figure.sides {
+                side.value = side.value.or(Some(0.0));
+            }
+        }
+    }
+    Ok(figures)
+}
+
+/// Failed legs and legs of an `engine-failures` answer, over its engines.
+pub(super) fn leg_failures(answer: &Answer, legs: &[&str]) -> (i64, i64) {
+    let counted = answer.rows().filter(|row| legs.contains(&row.text("leg").as_str()));
+    counted.fold((0, 0), |(failed, legs), row| (failed + row.int("failures"), legs + row.int("attempts")))
+}
+
+fn of_run(connection: &mut Connection, name: &str, run: &str, given: &[(&str, String)]) -> Result<Answer> {
+    ask(connection, name, |parameter| {
+        if parameter == "run" {
+            return Some(run.to_owned());
+        }
+        given.iter().find(|(name, _)| *name == parameter).map(|(_, value)| value.clone())
+    })
+}
+
+/// The figures as rows for output: metric, a, b, difference, n_a, n_b, needs.
+pub const COLUMNS: [&str; 7] = ["metric", "a", "b", "difference", "n_a", "n_b", "needs"];
+
+impl From<&Figure> for [Value; 7] {
+    fn from(figure: &Figure) -> Self {
+        let real = |value: Option<f64>| value.map_or(Value::Null, Value::Real);
+        let [one, other] = figure.sides;
+        [
+            Value::Text(figure.metric.clone()),
+            real(one.value),
+            real(other.value),
+            real(figure.difference()),
+            Value::Integer(one.n),
+            Value::Integer(other.n),
+            figure.needs.map_or(Value::Null, |needs| Value::Integer(needs.cast_signed())),
+        ]
+    }
+}

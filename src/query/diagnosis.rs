@@ -1,0 +1,515 @@
+//! One request diagnosed: what happened to it and when, what it cost, what went on around it.
+//!
+//! Every number is the row's own, or the difference of two that stand in the row. Times are seconds
+//! after the request's arrival unless they say otherwise.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use chrono::{DateTime, SecondsFormat};
+use rusqlite::{Connection, params};
+use serde::Serialize;
+
+use super::answer::{Answer, Row, ask};
+use crate::journal::record::{AttemptFailure, Terminal};
+use crate::store::rows::TerminalReader;
+use crate::store::slos::Slo;
+
+/// A request that an id may mean.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// Its key in `terminals`.
+    pub terminal_id: i64,
+    /// The run it belongs to.
+    pub run: String,
+    /// Its id.
+    pub rid: String,
+    /// What the caller named it.
+    pub client_rid: Option<String>,
+    /// Its arrival, in seconds into the run.
+    pub rel_s: f64,
+    /// How it ended.
+    pub terminal: String,
+}
+
+/// How an id was understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Understood {
+    /// As a whole id.
+    Whole,
+    /// As the beginning of one.
+    Prefix,
+}
+
+/// The requests that `id` names: by their whole `rid` or `client_rid`, else by the beginning of one.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn find(connection: &Connection, id: &str) -> Result<(Understood, Vec<Match>)> {
+    let find = |condition: &str| -> Result<Vec<Match>> {
+        let mut statement = connection.prepare(&format!(
+            "select t.terminal_id, r.run, t.rid, t.client_rid, t.arrived - r.first_s, t.terminal
+             from terminals as t
+             join runs as r on r.run_id = t.run_id
+             where {condition}
+             order by r.started_at, r.run, t.arrived, t.rid"
+        ))?;
+        let matches = statement.query_map([id], |row| {
+            Ok(Match {
+                terminal_id: row.get(0)?,
+                run: row.get(1)?,
+                rid: row.get(2)?,
+                client_rid: row.get(3)?,
+                rel_s: row.get(4)?,
+                terminal: row.get(5)?,
+            })
+        })?;
+        Ok(matches.collect::<rusqlite::Result<_>>()?)
+    };
+    let whole = find("t.rid = ?1 or t.client_rid = ?1")?;
+    if !whole.is_empty() || id.is_empty() {
+        return Ok((Understood::Whole, whole));
+    }
+    let begins = "substr(t.rid, 1, length(?1)) = ?1 or substr(t.client_rid, 1, length(?1)) = ?1";
+    Ok((Understood::Prefix, find(begins)?))
+}
+
+/// A request with everything that explains it.
+#[derive(Debug, Serialize)]
+pub struct Diagnosis {
+    /// The run it belongs to.
+    pub run: RunFacts,
+    /// Its arrival, in seconds into the run.
+    pub rel_s: f64,
+    /// Its arrival on the wall clock, an estimate; null when the run's clock is not known.
+    pub arrived_wall: Option<String>,
+    /// The row as the journal has it.
+    pub request: Terminal<'static>,
+    /// What happened to it, in order.
+    pub timeline: Vec<Step>,
+    /// First byte minus prefill done; null when one of them is.
+    pub handoff_s: Option<f64>,
+    /// What admission expected minus the TTFT that came; null when one of them is.
+    pub price_error_s: Option<f64>,
+    /// The targets it is held against, and the verdict.
+    pub verdict: Option<Verdict>,
+    /// What went on around its engines while it lived.
+    pub meanwhile: Vec<Meanwhile>,
+    /// Lifecycle events of its engines that cannot be placed, because the run's wall clock is unknown.
+    pub unplaced_lifecycle_events: i64,
+}
+
+/// What is known of a run.
+#[derive(Debug, Serialize)]
+pub struct RunFacts {
+    /// Its id.
+    pub run: String,
+    /// When it started, from its id.
+    pub started_at: Option<String>,
+    /// The release that wrote it.
+    pub version: Option<String>,
+    /// How sure that is.
+    pub build_certainty: String,
+    /// Estimated wall clock minus monotonic clock.
+    pub wall_offset_s: Option<f64>,
+    /// Half the width of that estimate.
+    pub wall_error_s: Option<f64>,
+}
+
+/// Something that happened to the request.
+#[derive(Debug, Serialize, PartialEq)]
+pub struct Step {
+    /// Seconds after arrival.
+    pub at_s: f64,
+    /// What, in a word: `arrived`, `attempt_failed`, `retry_due`, `prefill_done`, `first_byte`,
+    /// `last_token`, `ended`.
+    pub step: &'static str,
+    /// The same in a sentence.
+    pub text: String,
+}
+
+/// A request held against targets.
+#[derive(Debug, Serialize)]
+pub struct Verdict {
+    /// The SLO's name; null for targets given on the command line.
+    pub slo: Option<String>,
+    /// TTFT target.
+    pub ttft_s: f64,
+    /// TPOT target.
+    pub tpot_s: f64,
+    /// Whether it met them.
+    pub met: bool,
+    /// Whether the policy `journal` counts it.
+    pub scored: bool,
+    /// What it missed, the first that applies; null when it met.
+    pub miss: Option<String>,
+}
+
+/// Something that went on while the request lived.
+#[derive(Debug, Serialize, PartialEq)]
+pub struct Meanwhile {
+    /// When it began; before the arrival it is negative. Null when that is not known.
+    pub from_s: Option<f64>,
+    /// When it ended; null for what has no length.
+    pub to_s: Option<f64>,
+    /// The engine, when it concerns one.
+    pub engine: Option<String>,
+    /// What it was.
+    pub what: String,
+}
+
+/// Diagnoses a request.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&Slo>) -> Result<Diagnosis> {
+    let request = TerminalReader::new(connection)?.read(terminal_id)?;
+    let run_name = request.run.as_deref().unwrap_or_default().to_owned();
+    let (run, first_s) = connection.query_row(
+        "select r.started_at, b.version, r.build_certainty, r.wall_offset_s, r.wall_error_s, r.first_s
+         from runs as r left join builds as b on b.build_id = r.build_id where r.run = ?1",
+        [&run_name],
+        |row| {
+            let run = RunFacts {
+                run: run_name.clone(),
+                started_at: row.get(0)?,
+                version: row.get(1)?,
+                build_certainty: row.get(2)?,
+                wall_offset_s: row.get(3)?,
+                wall_error_s: row.get(4)?,
+            };
+            Ok((run, row.get::<_, f64>(5)?))
+        },
+    )?;
+    let arrived = request.arrived.unwrap_or_default();
+    let handoff_s = request.first_byte_s.zip(request.ttft_s).map(|(byte, ttft)| byte - ttft);
+    let price_s = request.admission_price.as_ref().and_then(|price| price.price_s);
+    let around = Around {
+        run: &run_name,
+        first_s,
+        wall_offset_s: run.wall_offset_s,
+        arrived,
+        lived_s: request.duration_s.unwrap_or(0.0),
+        engines: engines(&request),
+    };
+    let (meanwhile, unplaced_lifecycle_events) = around.look(connection)?;
+    Ok(Diagnosis {
+        rel_s: arrived - first_s,
+        arrived_wall: run.wall_offset_s.and_then(|offset| wall_text(arrived + offset)),
+        timeline: timeline(&request),
+        handoff_s: handoff_s.filter(|handoff| *handoff >= 0.0),
+        price_error_s: price_s.zip(request.ttft_s).map(|(price, ttft)| price - ttft),
+        verdict: targets.map(|slo| judge(&request, slo)),
+        meanwhile,
+        unplaced_lifecycle_events,
+        run,
+        request,
+    })
+}
+
+/// Unix seconds as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+fn wall_text(unix_s: f64) -> Option<String> {
+    let millis = (unix_s * 1e3).round();
+    let time = DateTime::from_timestamp_millis(millis as i64)?;
+    Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
+/// Holds a request against targets, by the policy `journal` (SEMANTICS, "SLO attainment").
+fn judge(request: &Terminal<'_>, slo: &Slo) -> Verdict {
+    let terminal = request.terminal.as_deref().unwrap_or_default();
+    let always_scored = matches!(terminal, "completed" | "invalid" | "rejected" | "expired" | "failed");
+    let misses_ttft = request.ttft_s.is_some_and(|ttft_s| ttft_s > slo.ttft_s);
+    let misses_tpot = request.tpot_s.is_some_and(|tpot_s| tpot_s > slo.tpot_s);
+    let miss = if terminal != "completed" {
+        Some(terminal)
+    } else if request.output_len.is_none() {
+        Some("output_unmeasured")
+    } else if request.ttft_s.is_none() {
+        Some("ttft_unmeasured")
+    } else {
+        match (misses_ttft, misses_tpot) {
+            (true, true) => Some("ttft+tpot"),
+            (true, false) => Some("ttft"),
+            (false, true) => Some("tpot"),
+            (false, false) => None,
+        }
+    };
+    Verdict {
+        slo: (!slo.name.is_empty()).then(|| slo.name.clone()),
+        ttft_s: slo.ttft_s,
+        tpot_s: slo.tpot_s,
+        met: miss.is_none(),
+        scored: always_scored || request.output_len.is_none() || request.ttft_s.is_none(),
+        miss: miss.map(str::to_owned),
+    }
+}
+
+/// Every engine that the row names.
+fn engines(request: &Terminal<'_>) -> BTreeSet<String> {
+    let failures = request.attempt_failures.iter().flatten();
+    let of_failures = failures.flat_map(|entry| [&entry.prefill_iid, &entry.decode_iid]);
+    [&request.prefill_iid, &request.decode_iid]
+        .into_iter()
+        .chain(of_failures)
+        .flatten()
+        .map(|engine| engine.clone().into_owned())
+        .collect()
+}
+
+/// What the row says of when things happened.
+fn timeline(request: &Terminal<'_>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut add = |at_s: f64, step: &'static str, text: String| steps.push(Step { at_s, step, text });
+    add(0.0, "arrived", arrival_text(request));
+    let arrived = request.arrived.unwrap_or_default();
+    for entry in request.attempt_failures.iter().flatten() {
+        let Some(at) = entry.at else { continue };
+        add(at - arrived, "attempt_failed", failure_text(entry));
+        if let (Some(true), Some(backoff_s)) = (entry.retry_scheduled, entry.backoff_s) {
+            let text = format!("retry due after a backoff of {} s", short(backoff_s));
+            add(at - arrived + backoff_s, "retry_due", text);
+        }
+    }
+    if let Some(ttft_s) = request.ttft_s {
+        add(ttft_s, "prefill_done", format!("prefill done{}: TTFT", on(request.prefill_iid.as_deref())));
+    }
+    if let Some(first_byte_s) = request.first_byte_s {
+        add(first_byte_s, "first_byte", format!("first byte{}", on(request.decode_iid.as_deref())));
+    }
+    if let (Some(ttft_s), Some(tpot_s), Some(tokens)) = (request.ttft_s, request.tpot_s, request.output_len) {
+        let text = format!("last of {tokens} tokens: TPOT {} s", short(tpot_s));
+        add(ttft_s + tpot_s * (tokens - 1) as f64, "last_token", text);
+    }
+    if let Some(duration_s) = request.duration_s {
+        let status = request.status.map(|status| format!(", status {status}")).unwrap_or_default();
+        let phase =
+            request.cancelled_phase.as_deref().map(|phase| format!(" in {phase}")).unwrap_or_default();
+        let terminal = request.terminal.as_deref().unwrap_or_default();
+        add(duration_s, "ended", format!("{terminal}{phase}{status}"));
+    }
+    steps.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    steps
+}
+
+fn arrival_text(request: &Terminal<'_>) -> String {
+    let prompt = match (request.input_sized, request.input_len) {
+        (Some(false), _) => "the prompt was not sized".to_owned(),
+        (_, Some(tokens)) => format!("{tokens} prompt tokens"),
+        (_, None) => "prompt of unknown length".to_owned(),
+    };
+    match request.wanted_len {
+        Some(wanted) if wanted > 0 => format!("arrived: {prompt}, {wanted} wanted"),
+        _ => format!("arrived: {prompt}"),
+    }
+}
+
+fn failure_text(entry: &AttemptFailure<'_>) -> String {
+    let phase = entry.phase.as_deref().unwrap_or("an unknown phase");
+    let dispatched = entry.retry_reason.as_deref() != Some("not_dispatched");
+    let attempt = match entry.attempt {
+        Some(attempt) if dispatched => format!("attempt {attempt} failed"),
+        _ => "not dispatched: failed".to_owned(),
+    };
+    let engines = match (entry.prefill_iid.as_deref(), entry.decode_iid.as_deref()) {
+        (Some(prefill), Some(decode)) => format!(" (prefill {prefill}, decode {decode})"),
+        (Some(prefill), None) => format!(" (prefill {prefill})"),
+        (None, Some(decode)) => format!(" (decode {decode})"),
+        (None, None) => String::new(),
+    };
+    let mut text = format!("{attempt} in {phase}{engines}: ");
+    text.push_str(entry.error_type.as_deref().unwrap_or("no error named"));
+    if let Some(status) = entry.status {
+        text.push_str(&format!(" {status}"));
+    }
+    if let Some(message) = entry.error_message.as_deref().filter(|message| !message.is_empty()) {
+        text.push_str(&format!(" \"{message}\""));
+    }
+    if entry.output_started == Some(true) {
+        text.push_str("; output had started");
+    }
+    let decision = match entry.retry_scheduled {
+        Some(true) => "; retry scheduled",
+        Some(false) => "; no retry",
+        None => "",
+    };
+    text.push_str(decision);
+    if let Some(reason) = entry.retry_reason.as_deref() {
+        text.push_str(&format!(" ({reason})"));
+    }
+    text
+}
+
+fn on(engine: Option<&str>) -> String {
+    engine.map(|engine| format!(" on {engine}")).unwrap_or_default()
+}
+
+fn short(seconds: f64) -> String {
+    crate::output::text::rounded(seconds)
+}
+
+/// The time and the engines that what went on must touch.
+struct Around<'r> {
+    run: &'r str,
+    first_s: f64,
+    wall_offset_s: Option<f64>,
+    arrived: f64,
+    lived_s: f64,
+    engines: BTreeSet<String>,
+}
+
+impl Around<'_> {
+    fn look(&self, connection: &mut Connection) -> Result<(Vec<Meanwhile>, i64)> {
+        let mut found = self.engine_intervals(connection)?;
+        found.extend(self.floor_breaches(connection)?);
+        found.extend(self.degraded_monitoring(connection)?);
+        let (events, unplaced) = self.single_events(connection)?;
+        found.extend(events);
+        found.sort_by(|one, other| {
+            let from = |item: &Meanwhile| item.from_s.unwrap_or(f64::MIN);
+            from(one).total_cmp(&from(other)).then_with(|| one.what.cmp(&other.what))
+        });
+        Ok((found, unplaced))
+    }
+
+    /// Ejections and holds of its engines that overlap its life.
+    fn engine_intervals(&self, connection: &mut Connection) -> Result<Vec<Meanwhile>> {
+        let answer = self.ask(connection, "engine-downtime")?;
+        let ours = answer.rows().filter(|row| self.engines.contains(&row.text("engine")));
+        Ok(ours
+            .filter_map(|row| {
+                let what = match row.text("kind").as_str() {
+                    "ejected" => "ejected".to_owned(),
+                    kind => format!("{kind} hold"),
+                };
+                self.overlap(row, Some(row.text("engine")), format!("{what} ({})", row.text("cause")))
+            })
+            .collect())
+    }
+
+    fn floor_breaches(&self, connection: &mut Connection) -> Result<Vec<Meanwhile>> {
+        let answer = self.ask(connection, "floor-breaches")?;
+        let count = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), short);
+        Ok(answer
+            .rows()
+            .filter_map(|row| {
+                let (live, floor) = (count(row.real("live_prefill")), count(row.real("min_prefill")));
+                self.overlap(row, None, format!("below the prefill floor: {live} live, {floor} needed"))
+            })
+            .collect())
+    }
+
+    fn degraded_monitoring(&self, connection: &Connection) -> Result<Vec<Meanwhile>> {
+        let mut statement = connection.prepare(
+            "select e.event, e.at, e.stage, e.class, r.last_s
+             from events as e
+             join runs as r on r.run_id = e.run_id
+             where r.run = ?1 and e.event in ('monitoring_degraded', 'monitoring_recovered') and e.at is not null
+             order by e.at, e.source_id, e.byte_offset",
+        )?;
+        let mut rows = statement.query([self.run])?;
+        let mut open: Option<(f64, String)> = None;
+        let mut found = Vec::new();
+        let mut end = 0.0;
+        while let Some(row) = rows.next()? {
+            let (event, at): (String, f64) = (row.get(0)?, row.get(1)?);
+            end = row.get(4)?;
+            if event == "monitoring_recovered" {
+                if let Some((from, what)) = open.take() {
+                    found.extend(self.overlap_monotonic(Some(from), at, None, what));
+                }
+            } else if open.is_none() {
+                let (stage, class): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
+                let of = |part: Option<String>| part.unwrap_or_else(|| "unknown".to_owned());
+                open = Some((at, format!("monitoring degraded: stage {}, {}", of(stage), of(class))));
+            }
+        }
+        if let Some((from, what)) = open {
+            found.extend(self.overlap_monotonic(Some(from), end, None, what));
+        }
+        Ok(found)
+    }
+
+    /// Role changes, and lifecycle events and probes of its engines; with how many lifecycle events
+    /// cannot be placed.
+    fn single_events(&self, connection: &Connection) -> Result<(Vec<Meanwhile>, i64)> {
+        let mut statement = connection.prepare(
+            "select e.event, e.at, e.iid, e.engines, e.action, e.outcome, e.kind, e.prefill, e.decode, e.reason
+             from events as e
+             join runs as r on r.run_id = e.run_id
+             where r.run = ?1 and e.at is not null
+                 and (e.event in ('engine_lifecycle', 'engine_probe', 'decode_floor_restored')
+                     or (e.event = 'controller_decision' and e.applied = 1))
+             order by e.source_id, e.byte_offset",
+        )?;
+        let mut rows = statement.query(params![self.run])?;
+        let (mut found, mut unplaced) = (Vec::new(), 0);
+        while let Some(row) = rows.next()? {
+            let text = |at: usize| row.get::<_, Option<String>>(at);
+            let (event, at): (String, f64) = (row.get(0)?, row.get(1)?);
+            let named = text(2)?.into_iter().chain(several(text(3)?.as_deref()));
+            let mut engine = None;
+            if event != "controller_decision" {
+                engine = named.into_iter().find(|engine| self.engines.contains(engine));
+                if engine.is_none() {
+                    continue;
+                }
+            }
+            let word = |part: Option<String>| part.unwrap_or_else(|| "unknown".to_owned());
+            let (at, what) = match event.as_str() {
+                "engine_lifecycle" => {
+                    let Some(offset) = self.wall_offset_s else {
+                        unplaced += 1;
+                        continue;
+                    };
+                    (at - offset, format!("lifecycle: {} (time estimated)", word(text(4)?)))
+                }
+                "engine_probe" => (at, format!("probe {}: {}", word(text(6)?), word(text(5)?))),
+                "controller_decision" => {
+                    let int = |at: usize| -> rusqlite::Result<String> {
+                        Ok(row.get::<_, Option<i64>>(at)?.map_or("unknown".to_owned(), |int| int.to_string()))
+                    };
+                    let roles = format!("{} prefill and {} decode engines", int(7)?, int(8)?);
+                    (at, format!("roles changed to {roles}: {}", word(text(9)?)))
+                }
+                _ => (at, "decode floor restored".to_owned()),
+            };
+            let mut at_once = self.overlap_monotonic(Some(at), at, engine, what);
+            if let Some(item) = &mut at_once {
+                item.to_s = None;
+            }
+            found.extend(at_once);
+        }
+        Ok((found, unplaced))
+    }
+
+    /// The answer of a shipped query for the run.
+    fn ask(&self, connection: &mut Connection, name: &str) -> Result<Answer> {
+        ask(connection, name, |parameter| (parameter == "run").then(|| self.run.to_owned()))
+    }
+
+    /// A row with `from_s` and `to_s`, in seconds into the run, when it overlaps the request's life.
+    fn overlap(&self, row: Row<'_>, engine: Option<String>, what: String) -> Option<Meanwhile> {
+        let monotonic = |rel_s: f64| rel_s + self.first_s;
+        let to = row.real("to_s").map(monotonic)?;
+        self.overlap_monotonic(row.real("from_s").map(monotonic), to, engine, what)
+    }
+
+    /// An interval on the run's monotonic clock, when it overlaps the request's life.
+    fn overlap_monotonic(
+        &self,
+        from: Option<f64>,
+        to: f64,
+        engine: Option<String>,
+        what: String,
+    ) -> Option<Meanwhile> {
+        let from_s = from.map(|from| from - self.arrived);
+        let to_s = to - self.arrived;
+        let overlaps = to_s >= 0.0 && from_s.is_none_or(|from_s| from_s <= self.lived_s);
+        overlaps.then_some(Meanwhile { from_s, to_s: Some(to_s), engine, what })
+    }
+}
+
+/// The engines of a JSON array of ids.
+fn several(array: Option<&str>) -> Vec<String> {
+    array.and_then(|array| serde_json::from_str(array).ok()).unwrap_or_default()
+}
