@@ -59,18 +59,28 @@ pub fn check(
             Some(value) => (Held::No, rounded(value)),
         };
         let bound = if is_least { "at least" } else { "at most" };
-        findings.push(Finding { run, held, words: format!("{name} {value}, {bound} {} ({of})", rounded(limit)) });
+        findings.push(Finding {
+            run,
+            held,
+            words: format!("{name} {value}, {bound} {} ({of})", rounded(limit)),
+        });
     };
     if let Some(limit) = limits.min_attainment {
         for row in ask(connection, "attainment", given)?.rows() {
-            let of = format!("{} of {} scored met, {} excluded", row.int("met"), row.int("scored"), row.int("excluded"));
+            let of = format!(
+                "{} of {} scored met, {} excluded",
+                row.int("met"),
+                row.int("scored"),
+                row.int("excluded")
+            );
             find(row.text("run"), row.real("attainment"), limit, true, "attainment", of);
         }
     }
     if let Some(limit) = limits.max_failure_rate {
         for run in ask(connection, "runs", given)?.rows() {
             let name = run.text("run");
-            let of_run = |parameter: &str| if parameter == "run" { Some(name.clone()) } else { given(parameter) };
+            let of_run =
+                |parameter: &str| if parameter == "run" { Some(name.clone()) } else { given(parameter) };
             let answer = ask(connection, "engine-failures", of_run)?;
             let (failed, legs) = leg_failures(&answer, &["prefill", "decode"]);
             let rate = (legs > 0).then(|| failed as f64 / legs as f64);

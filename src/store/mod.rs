@@ -9,7 +9,7 @@ pub mod write;
 
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -87,13 +87,27 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
         // Foreign keys are not enforced while loading: the writer takes every key from the row it
         // refers to, and `verify` checks them.
         connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
-        connection.pragma_update(None, "journal_mode", "wal")?;
+        switch_to_wal(&connection, busy_timeout)?;
         // In write-ahead mode a crash of the machine can lose the last commits, never part of one,
         // and what is lost is read again: rows and position are one commit.
         connection.pragma_update(None, "synchronous", "normal")
     })();
     opened.map_err(|error| explain(path, error.into()))?;
     Ok(connection)
+}
+
+/// SQLite does not wait by itself here: the switch turns a read lock into a write lock, and two that
+/// wait with a read lock in hand would wait for each other.
+fn switch_to_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    let started = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error) if is_busy(&error) && started.elapsed() < busy_timeout => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            switched => return switched,
+        }
+    }
 }
 
 /// Closes a database that was written: back to one plain file, which can be read from a read-only

@@ -26,9 +26,12 @@ pub enum Version {
 /// # Errors
 /// When it is somebody else's, made by a newer version, or cannot be read.
 pub fn version(connection: &Connection) -> Result<Version> {
+    // One look at all three: another process may make the tables in between.
+    let look = connection.unchecked_transaction()?;
     let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let tables: i64 = connection.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
+    look.finish()?;
     match (application, tables) {
         (APPLICATION_ID, _) if version > LATEST => Err(super::newer(version)),
         (APPLICATION_ID, _) => Ok(Version::Ours(version)),
