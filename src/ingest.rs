@@ -216,11 +216,15 @@ fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<V
     Ok(inputs.iter().map(|input| look_at(input, &known, options)).collect())
 }
 
-/// An older database is brought up to date by opening it for writing, which comes first then.
+/// An older database is brought up to date by opening it for writing, and so is one whose writer was
+/// killed put back to its last commit: that comes first then.
 fn open_to_look(database: &Path, options: &Options) -> Result<Connection> {
     match store::open_to_read(database, options.busy_timeout) {
         Ok(connection) => Ok(connection),
-        Err(error) if error.downcast_ref::<store::OlderSchema>().is_some() => {
+        Err(error)
+            if error.downcast_ref::<store::OlderSchema>().is_some()
+                || store::must_roll_back(&error) =>
+        {
             store::close(store::open_to_write(database, options.busy_timeout)?)?;
             store::open_to_read(database, options.busy_timeout)
         }

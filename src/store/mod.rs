@@ -130,6 +130,10 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let shown = path.display();
     let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
     let message = match code {
+        _ if must_roll_back(&error) => format!(
+            "the database {shown} was left in the middle of a write, by a kill or a crash: \
+             `narwhal-jq ingest JOURNAL` puts it right"
+        ),
         Some(ErrorCode::NotADatabase) => {
             format!("{shown} is not a database: `--db PATH` names another")
         }
@@ -151,6 +155,15 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         _ => return error,
     };
     error.context(message)
+}
+
+/// Whether a writer was killed while it made the database or changed its journal mode: only who
+/// opens it for writing can undo that.
+pub fn must_roll_back(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<rusqlite::Error>()
+        .and_then(rusqlite::Error::sqlite_error)
+        .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
 
 /// The failure of a database that a newer narwhal-jq made.
