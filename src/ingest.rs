@@ -222,8 +222,7 @@ fn open_to_look(database: &Path, options: &Options) -> Result<Connection> {
     match store::open_to_read(database, options.busy_timeout) {
         Ok(connection) => Ok(connection),
         Err(error)
-            if error.downcast_ref::<store::OlderSchema>().is_some()
-                || store::must_roll_back(&error) =>
+            if error.downcast_ref::<store::OlderSchema>().is_some() || store::must_roll_back(&error) =>
         {
             store::close(store::open_to_write(database, options.busy_timeout)?)?;
             store::open_to_read(database, options.busy_timeout)

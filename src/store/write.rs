@@ -397,7 +397,8 @@ impl<'c> Writer<'c> {
         let run = self.meet(row.run.as_deref().unwrap_or_default())?;
         run.cover(arrived);
         if let Some(duration_s) = row.duration_s {
-            run.cover(arrived + duration_s);
+            // The end moves the run's end only, also when the duration is negative.
+            run.cover(arrived.max(arrived + duration_s));
             run.wall.wrote(arrived + duration_s);
         }
         for at in entries.iter().filter_map(|entry| entry.at) {
