@@ -84,12 +84,16 @@ fn main() {
     let database = folder.path().join("narwhal.db");
     let options = Options { is_final: false, is_strict: false, busy_timeout: Duration::from_secs(1) };
     let load = || {
-        ingest(&database, &[Input::File(journal.clone())], &options, &AtomicBool::new(false), &mut Quiet).unwrap()
+        ingest(&database, &[Input::File(journal.clone())], &options, &AtomicBool::new(false), &mut Quiet)
+            .unwrap()
     };
     let first = timed(|| drop(black_box(load())));
     show("load", lines, bytes, &first, floor);
     let nothing = timed(|| drop(black_box(load())));
     println!("nothing new  {:8.3} ms", nothing.wall_s * 1e3);
     let rows = first.cpu_s / lines as f64 * 1e6;
-    println!("{rows:.2} us of CPU a line; {} bytes of database a line", database.metadata().unwrap().len() / lines);
+    println!(
+        "{rows:.2} us of CPU a line; {} bytes of database a line",
+        database.metadata().unwrap().len() / lines
+    );
 }

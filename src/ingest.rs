@@ -3,8 +3,10 @@
 //! A batch of whole lines and the source's new offset are one transaction. Nothing is opened for
 //! writing before there is a whole line to write.
 
+mod look;
 mod notes;
 mod stdin;
+mod summary;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,16 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rusqlite::Connection;
-use serde::Serialize;
 
+use look::{Look, look_at_all};
 pub use notes::Note;
+pub use summary::{Counters, FileReport, Summary};
 
 use crate::exit::{Exit, Failure};
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Ending, Line, Lines, MAX_LINE, Position};
 use crate::journal::pieces::{Content, PieceKind, read_line};
-use crate::journal::record::Row;
+use crate::journal::row::Row;
 use crate::store;
 use crate::store::sources::{self, FileId, Resumption};
 use crate::store::write::{Reached, Reject, RejectKind, Stored, Writer};
@@ -40,87 +42,6 @@ pub struct Options {
     pub is_strict: bool,
     /// How long to wait for the write lock.
     pub busy_timeout: Duration,
-}
-
-/// What this call did with a file, or with all of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Counters {
-    /// Bytes read, up to the last whole line.
-    pub bytes: u64,
-    /// Lines read, blank ones too.
-    pub lines: u64,
-    /// Build rows stored.
-    pub builds: u64,
-    /// Terminals stored.
-    pub terminals: u64,
-    /// Attempt failures stored.
-    pub attempt_failures: u64,
-    /// Events stored.
-    pub events: u64,
-    /// Rows that were stored before.
-    pub duplicates: u64,
-    /// Lines, or parts of lines, that gave no row.
-    pub rejected: u64,
-    /// Lines, or parts of lines, that were mended.
-    pub repaired: u64,
-    /// Rows of forgotten runs.
-    pub forgotten: u64,
-    /// Bytes of an unfinished last line, which wait.
-    pub pending_bytes: u64,
-}
-
-impl Counters {
-    fn add(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.lines += other.lines;
-        self.builds += other.builds;
-        self.terminals += other.terminals;
-        self.attempt_failures += other.attempt_failures;
-        self.events += other.events;
-        self.duplicates += other.duplicates;
-        self.rejected += other.rejected;
-        self.repaired += other.repaired;
-        self.forgotten += other.forgotten;
-        self.pending_bytes += other.pending_bytes;
-    }
-}
-
-/// What this call did with one file.
-#[derive(Debug, Clone, Serialize)]
-pub struct FileReport {
-    /// The file as the user named it.
-    pub path: String,
-    /// Where reading went on.
-    pub resumed_at: u64,
-    /// The counts.
-    #[serde(flatten)]
-    pub counters: Counters,
-    /// Whether not one line of it, now or before, was a journal row.
-    #[serde(skip)]
-    pub is_no_journal: bool,
-    /// Whether there is not one byte in it.
-    #[serde(skip)]
-    pub is_empty: bool,
-}
-
-/// What an ingest did.
-#[derive(Debug, Serialize)]
-pub struct Summary {
-    /// Each file, in the order read.
-    pub files: Vec<FileReport>,
-    /// All files together.
-    pub total: Counters,
-    /// How long it took.
-    pub seconds: f64,
-    /// What was kept though this release does not know it, and how often.
-    #[serde(skip)]
-    pub notes: BTreeMap<Note, u64>,
-    /// Files that could not be read, with the reason.
-    #[serde(skip)]
-    pub failures: Vec<anyhow::Error>,
-    /// Whether it was interrupted.
-    #[serde(skip)]
-    pub is_interrupted: bool,
 }
 
 /// Whoever watches an ingest.
@@ -195,79 +116,6 @@ pub fn ingest(
     summary.is_interrupted |= stop.load(Ordering::Relaxed);
     summary.seconds = started.elapsed().as_secs_f64();
     Ok(summary)
-}
-
-/// What a file holds for this call.
-enum Look {
-    /// At least one whole line to read.
-    New,
-    /// Nothing to read.
-    Old(FileReport),
-}
-
-fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<Vec<Result<Look>>> {
-    let is_there = database.metadata().is_ok_and(|metadata| metadata.len() > 0);
-    let known = if is_there {
-        let connection = open_to_look(database, options)?;
-        sources::load_all(&connection).map_err(|error| store::explain(database, error.into()))?
-    } else {
-        Vec::new()
-    };
-    Ok(inputs.iter().map(|input| look_at(input, &known, options)).collect())
-}
-
-/// An older database is brought up to date by opening it for writing, and so is one whose writer was
-/// killed put back to its last commit: that comes first then.
-fn open_to_look(database: &Path, options: &Options) -> Result<Connection> {
-    match store::open_to_read(database, options.busy_timeout) {
-        Ok(connection) => Ok(connection),
-        Err(error)
-            if error.downcast_ref::<store::OlderSchema>().is_some() || store::must_roll_back(&error) =>
-        {
-            store::close(store::open_to_write(database, options.busy_timeout)?)?;
-            store::open_to_read(database, options.busy_timeout)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Result<Look> {
-    let Input::File(path) = input else {
-        return Ok(Look::New);
-    };
-    let cannot = || format!("cannot read {}", path.display());
-    let mut file = File::open(path).with_context(cannot)?;
-    let metadata = file.metadata().with_context(cannot)?;
-    if is_compressed(path) {
-        anyhow::bail!(
-            "cannot read {}: compressed journals are not read yet; use `zcat` or `zstdcat` and \
-             `narwhal-jq ingest -`",
-            path.display()
-        );
-    }
-    let resumption = sources::recognise(known, &file, Some(FileId::of(&metadata))).with_context(cannot)?;
-    let offset = resumption.as_ref().map_or(0, |resumption| resumption.position.offset);
-    file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
-    let mut rest = Lines::new(&mut file, ending(options));
-    if rest.next_line().with_context(cannot)?.is_some() {
-        return Ok(Look::New);
-    }
-    let pending_bytes = rest.pending_bytes();
-    Ok(Look::Old(FileReport {
-        path: input.label(),
-        resumed_at: offset,
-        counters: Counters { pending_bytes, ..Counters::default() },
-        is_no_journal: resumption.is_some_and(|resumption| !resumption.source.has_rows),
-        is_empty: metadata.len() == 0,
-    }))
-}
-
-fn is_compressed(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gz" || extension == "zst")
-}
-
-fn ending(options: &Options) -> Ending {
-    if options.is_final { Ending::Complete } else { Ending::Open }
 }
 
 /// One input on its way into the database.
@@ -557,4 +405,8 @@ fn stored_path(path: &Path) -> String {
 fn from_position(mut file: File, offset: u64) -> io::Result<File> {
     file.seek(SeekFrom::Start(offset))?;
     Ok(file)
+}
+
+fn ending(options: &Options) -> Ending {
+    if options.is_final { Ending::Complete } else { Ending::Open }
 }

@@ -7,13 +7,15 @@
 //! | which files | [`journal::inputs`] | what is in them |
 //! | bytes to whole lines | [`journal::lines`] | JSON |
 //! | a line to rows and damaged parts | [`journal::pieces`], [`journal::json`] | SQLite |
-//! | typed rows | [`journal::record`] | SQLite |
-//! | rows to tables and back | [`store::rows`] | files |
-//! | duplicates, conflicts, builds of runs, rejects | [`store::write`] | how lines are read |
+//! | typed rows | [`journal::row`]: [`journal::build`], [`journal::terminal`], [`journal::event`] | SQLite |
+//! | rows to tables and back | [`store::rows`], [`store::events`], `store::builds` | files |
+//! | duplicates, conflicts, rejects | [`store::write`] | how lines are read |
+//! | builds, spans and clocks of runs | `store::runs` | how lines are read |
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
-//! | canned questions and parameters | [`query`] | how tables are filled |
-//! | answers as text | [`output`] | where they come from |
+//! | canned questions and their parameters | [`query`] | how tables are filled |
+//! | one request, two runs, limits | [`query::diagnosis`], [`query::compare`], [`query::check`] | how tables are filled |
+//! | answers as text | [`output`], [`text`] | where they come from |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
 //!
 //! The tables are in `migrations/`, the questions in `queries/`: plain SQL, both.
@@ -26,3 +28,4 @@ pub mod journal;
 pub mod output;
 pub mod query;
 pub mod store;
+pub mod text;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use narwhal_jq::output::text::escaped;
+use narwhal_jq::text::escaped;
 use narwhal_jq::{cli, commands, exit};
 
 fn main() -> ExitCode {

@@ -112,7 +112,7 @@ fn tell(teller: Teller, summary: &Summary) {
     }
     for line in lines {
         // Nothing can be done when stderr is closed.
-        let _ = writeln!(io::stderr(), "{}", crate::output::text::escaped(&line));
+        let _ = writeln!(io::stderr(), "{}", crate::text::escaped(&line));
     }
 }
 

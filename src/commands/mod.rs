@@ -21,10 +21,9 @@ use crate::cli::{Color, Global, OutputFlags, Subcommanded, Wanted};
 use crate::exit::Exit;
 use crate::output;
 use crate::output::target::Target;
-use crate::output::text::escaped;
-use crate::query::params::Bound;
-use crate::query::run;
+use crate::query::run::{self, Bound};
 use crate::store;
+use crate::text::escaped;
 
 /// Does what the user wants.
 ///

@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use super::{Teller, open_to_read};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::output::text::escaped;
 use crate::store;
+use crate::text::escaped;
 
 /// Each check: what must hold, and a statement with a row, a sentence, for whatever breaks it.
 const CHECKS: &[(&str, &str)] = &[

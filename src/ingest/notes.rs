@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::journal::record::{Clock, Object, Row, TERMINALS, Terminal};
-use crate::store::rows::misfitting_event_fields;
+use crate::journal::event::Clock;
+use crate::journal::json::Object;
+use crate::journal::row::Row;
+use crate::journal::terminal::{TERMINALS, Terminal};
+use crate::store::events::misfitting_event_fields;
 
 /// Something unknown that was kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

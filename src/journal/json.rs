@@ -13,6 +13,9 @@ use serde_json::{Map, Number, Value};
 /// Objects and arrays may nest this deep, the outermost one counted.
 pub const MAX_DEPTH: usize = 128;
 
+/// A JSON object that is kept whole, keys sorted.
+pub type Object = Map<String, Value>;
+
 /// Why a value could not be read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
@@ -460,8 +463,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As [`Reader::value`].
-    pub fn object(&mut self) -> Read<Map<String, Value>> {
-        let mut object = Map::new();
+    pub fn object(&mut self) -> Read<Object> {
+        let mut object = Object::new();
         self.begin_object()?;
         while let Some(key) = self.next_key()? {
             let value = self.value()?;
@@ -498,4 +501,27 @@ impl<'a> Reader<'a> {
     fn fault(&self, why: String) -> Fault {
         Fault::Syntax { at: self.pos, why }
     }
+}
+
+/// Takes a member out of the object when it converts; one of another type stays.
+pub(super) fn take<T>(
+    object: &mut Object,
+    key: &str,
+    convert: impl Fn(Value) -> Result<T, Value>,
+) -> Option<T> {
+    match convert(object.remove(key)?) {
+        Ok(taken) => Some(taken),
+        Err(value) => {
+            object.insert(key.to_owned(), value);
+            None
+        }
+    }
+}
+
+/// Takes text out of the object; a value of another type stays.
+pub(super) fn take_text(object: &mut Object, key: &str) -> Option<String> {
+    take(object, key, |value| match value {
+        Value::String(text) => Ok(text),
+        other => Err(other),
+    })
 }

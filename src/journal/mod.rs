@@ -8,8 +8,17 @@
 //!
 //! Nothing here knows where rows go: SQLite is the business of [`crate::store`].
 
+pub mod build;
+pub mod event;
 pub mod inputs;
 pub mod json;
 pub mod lines;
 pub mod pieces;
-pub mod record;
+pub mod row;
+pub mod terminal;
+
+/// The `schema` of every row of the contract.
+pub const SCHEMA: &str = "narwhal.journal";
+
+/// The `schema_version` this release reads.
+pub const SCHEMA_VERSION: i64 = 1;

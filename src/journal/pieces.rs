@@ -4,7 +4,7 @@
 //! the line and accounts for every byte of it.
 
 use super::json::{Fault, Repair};
-use super::record::{Row, read_row};
+use super::row::{Row, read_row};
 
 /// A row begins with one of these, wherever a kill or a full disk left it.
 const BEGINNINGS: [&[u8]; 2] = [b"{\"schema\": ", b"{\"meta\": "];

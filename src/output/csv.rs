@@ -6,8 +6,8 @@ use anyhow::Result;
 use csv::Writer;
 use rusqlite::types::ValueRef;
 
-use super::text;
 use crate::query::run::Sink;
+use crate::text;
 
 pub(super) struct Csv<'w> {
     writer: Writer<&'w mut dyn Write>,

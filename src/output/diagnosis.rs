@@ -2,9 +2,9 @@
 
 use std::io::{Result, Write};
 
-use super::text::{escaped, rounded};
-use crate::journal::record::Terminal;
+use crate::journal::terminal::Terminal;
 use crate::query::diagnosis::{Diagnosis, Meanwhile, Verdict};
+use crate::text::{escaped, rounded};
 
 /// Writes the diagnosis. Text of the caller and of engines cannot drive a terminal.
 ///

@@ -5,8 +5,8 @@ use std::io::Write;
 use anyhow::Result;
 use rusqlite::types::ValueRef;
 
-use super::text;
 use crate::query::run::Sink;
+use crate::text;
 
 pub(super) struct Json<'w> {
     out: &'w mut dyn Write,

@@ -5,7 +5,6 @@ pub mod diagnosis;
 mod json;
 mod table;
 pub mod target;
-pub mod text;
 
 use std::io::Write;
 

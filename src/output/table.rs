@@ -7,8 +7,8 @@ use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
 use rusqlite::types::ValueRef;
 
-use super::text;
 use crate::query::run::Sink;
+use crate::text;
 
 /// Longer text is cut: an error message must not push the other columns out of sight.
 const MAX_CELL: usize = 80;

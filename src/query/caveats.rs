@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::catalog::Query;
-use super::params::Bound;
+use super::run::Bound;
 
 /// The caveats of an answer, a line each.
 ///

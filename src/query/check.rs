@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::answer::ask;
 use super::compare::leg_failures;
-use crate::output::text::rounded;
+use crate::text::rounded;
 
 /// What is asked of a run. At least one is.
 #[derive(Debug, Clone, Copy, Default)]

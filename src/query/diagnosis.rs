@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::answer::{Answer, Row, ask};
-use crate::journal::record::{AttemptFailure, Terminal};
+use crate::journal::terminal::{AttemptFailure, Terminal};
 use crate::store::rows::TerminalReader;
 use crate::store::slos::Slo;
 
@@ -344,7 +344,7 @@ fn on(engine: Option<&str>) -> String {
 }
 
 fn short(seconds: f64) -> String {
-    crate::output::text::rounded(seconds)
+    crate::text::rounded(seconds)
 }
 
 /// The time and the engines that what went on must touch.

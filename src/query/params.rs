@@ -5,11 +5,9 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::catalog::{Parameter, Query, SAVED_SLO, Type};
+use super::run::Bound;
 use crate::exit::Failure;
 use crate::store::slos;
-
-/// A parameter's name in the SQL (`:run`) and what is bound to it.
-pub type Bound = (String, Value);
 
 /// Checks a value given for a parameter.
 ///

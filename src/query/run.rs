@@ -5,8 +5,6 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
-use super::params::Bound;
-
 /// Pragmas that tell and do not change; with an argument only those that look something up by it.
 const TELLING_PRAGMAS: &[&str] = &[
     "application_id",
@@ -44,6 +42,9 @@ const LOOKING_PRAGMAS: &[&str] = &[
     "table_list",
     "table_xinfo",
 ];
+
+/// A parameter's name in the SQL (`:run`) and what is bound to it.
+pub type Bound = (String, Value);
 
 /// Whoever takes an answer.
 pub trait Sink {

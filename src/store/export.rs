@@ -7,7 +7,9 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use super::rows::{self, BUILD_COLUMNS, EVENT_COLUMNS, TerminalReader};
+use super::builds::{self, BUILD_COLUMNS};
+use super::events::{self, EVENT_COLUMNS};
+use super::rows::TerminalReader;
 
 /// Writes every stored row, by source in the order first read, then by place. How many there were.
 ///
@@ -23,10 +25,10 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
          union all select source_id, byte_offset, 2, event_id from events
          order by 1, 2",
     )?;
-    let mut builds = connection
+    let mut build_rows = connection
         .prepare(&format!("select {} from builds where build_id = ?1", BUILD_COLUMNS.join(", ")))?;
     let mut terminals = TerminalReader::new(connection)?;
-    let mut events = connection.prepare(&format!(
+    let mut event_rows = connection.prepare(&format!(
         "select run, {} from events join runs using (run_id) where event_id = ?1",
         EVENT_COLUMNS.join(", ")
     ))?;
@@ -35,9 +37,9 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
     while let Some(place) = rows.next()? {
         let (kind, id): (i64, i64) = (place.get(2)?, place.get(3)?);
         match kind {
-            0 => write_line(out, &builds.query_row([id], |row| rows::load_build(row, 0))?.to_json())?,
+            0 => write_line(out, &build_rows.query_row([id], |row| builds::load_build(row, 0))?.to_json())?,
             1 => write_line(out, &terminals.read(id)?)?,
-            _ => write_line(out, &events.query_row([id], |row| rows::load_event(row, 0))?)?,
+            _ => write_line(out, &event_rows.query_row([id], |row| events::load_event(row, 0))?)?,
         }
         count += 1;
     }

@@ -1,7 +1,11 @@
 //! All writing to SQLite, and how the database is opened. Connection settings live here only.
 
+mod builds;
+mod digest;
+pub mod events;
 pub mod export;
 pub mod rows;
+mod runs;
 pub mod schema;
 pub mod slos;
 pub mod sources;

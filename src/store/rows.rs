@@ -1,15 +1,14 @@
-//! Rows of the journal as rows of the tables, both ways. Each table's column list stands once.
+//! Terminals and attempt failures as rows of their tables, both ways. Each column list stands once.
 
 use std::borrow::Cow;
 
 use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_128;
 
-use crate::journal::record::{
-    AttemptFailure, Build, CachedTokens, Clock, Event, Object, SCHEMA, SCHEMA_VERSION, Terminal,
-};
+use crate::journal::json::Object;
+use crate::journal::terminal::{AttemptFailure, CachedTokens, Terminal};
+use crate::journal::{SCHEMA, SCHEMA_VERSION};
 
 /// A field's value as a table's cell. Null is the caller's business.
 trait Cell: Sized {
@@ -75,7 +74,7 @@ impl Cell for CachedTokens {
 }
 
 /// A JSON object as the tables keep it: compact, keys sorted.
-fn compact(object: &Object) -> String {
+pub(super) fn compact(object: &Object) -> String {
     serde_json::to_string(object).expect("a JSON object of text keys has a text form")
 }
 
@@ -379,202 +378,10 @@ fn load_failure(from: &SqlRow<'_>, first: usize) -> Result<AttemptFailure<'stati
     Ok(row)
 }
 
-fn load_object(from: &SqlRow<'_>, at: usize) -> Result<Object> {
+/// A JSON object that a column holds; none for null.
+pub(super) fn load_object(from: &SqlRow<'_>, at: usize) -> Result<Object> {
     match from.get_ref(at)? {
         ValueRef::Null => Ok(Object::new()),
         cell => Object::from_cell(cell).map_err(|error| unreadable("extra", at, cell, error)),
     }
-}
-
-/// The columns of `builds` that hold a field of the journal's row, in [`build_cells`]'s order.
-pub(crate) const BUILD_COLUMNS: &[&str] = &[
-    "package",
-    "version",
-    "git",
-    "source",
-    "token_accounting",
-    "admission_mode",
-    "admission_margin",
-    "extra",
-];
-
-/// The cells of a build row.
-pub(crate) fn build_cells(row: &Build) -> [Sql; 8] {
-    let text = |value: &Option<String>| value.clone().map_or(Sql::Null, Sql::Text);
-    [
-        text(&row.package),
-        text(&row.version),
-        text(&row.git),
-        text(&row.source),
-        text(&row.token_accounting),
-        text(&row.admission_mode),
-        row.admission_margin.map_or(Sql::Null, Sql::Real),
-        if row.extra.is_empty() { Sql::Null } else { Sql::Text(compact(&row.extra)) },
-    ]
-}
-
-/// Reads a build row back, its columns from `first`.
-pub(crate) fn load_build(from: &SqlRow<'_>, first: usize) -> Result<Build> {
-    Ok(Build {
-        package: from.get(first)?,
-        version: from.get(first + 1)?,
-        git: from.get(first + 2)?,
-        source: from.get(first + 3)?,
-        token_accounting: from.get(first + 4)?,
-        admission_mode: from.get(first + 5)?,
-        admission_margin: from.get(first + 6)?,
-        extra: load_object(from, first + 7)?,
-    })
-}
-
-/// What a documented event field holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventField {
-    Text,
-    Integer,
-    Real,
-    Flag,
-    Array,
-}
-
-/// The columns of `events` that repeat a documented field.
-pub(crate) const EVENT_FIELDS: &[(&str, EventField)] = &[
-    ("action", EventField::Text),
-    ("applied", EventField::Flag),
-    ("by", EventField::Text),
-    ("cause", EventField::Text),
-    ("class", EventField::Text),
-    ("consecutive", EventField::Integer),
-    ("core_consecutive", EventField::Integer),
-    ("decode", EventField::Integer),
-    ("duration_s", EventField::Real),
-    ("ejected", EventField::Array),
-    ("engines", EventField::Array),
-    ("error", EventField::Text),
-    ("evidence", EventField::Text),
-    ("held_s", EventField::Real),
-    ("kind", EventField::Text),
-    ("live_decode", EventField::Integer),
-    ("live_prefill", EventField::Integer),
-    ("min_decode", EventField::Integer),
-    ("min_prefill", EventField::Integer),
-    ("outcome", EventField::Text),
-    ("prefill", EventField::Integer),
-    ("quarantined", EventField::Array),
-    ("reason", EventField::Text),
-    ("result", EventField::Text),
-    ("stage", EventField::Text),
-    ("wave_id", EventField::Text),
-];
-
-/// The columns of `events` before [`EVENT_FIELDS`], in [`event_cells`]'s order.
-pub(crate) const EVENT_COLUMNS: &[&str] = &["event", "at", "clock", "iid", "detail"];
-
-/// The cells of an event: [`EVENT_COLUMNS`], then [`EVENT_FIELDS`].
-pub(crate) fn event_cells(row: &Event) -> Vec<Sql> {
-    let mut cells = vec![
-        Sql::Text(row.event.clone()),
-        row.at.map_or(Sql::Null, Sql::Real),
-        Sql::Text(Clock::of_event(&row.event).name().to_owned()),
-        row.iid.clone().map_or(Sql::Null, Sql::Text),
-        Sql::Text(compact(&row.detail)),
-    ];
-    cells.extend(EVENT_FIELDS.iter().map(|(name, kind)| {
-        row.detail.get(*name).and_then(|value| event_cell(value, *kind)).unwrap_or(Sql::Null)
-    }));
-    cells
-}
-
-/// Documented fields of a known event that hold another type than documented.
-pub(crate) fn misfitting_event_fields(row: &Event) -> impl Iterator<Item = &str> {
-    let known = Clock::of_event(&row.event) != Clock::Unknown;
-    EVENT_FIELDS
-        .iter()
-        .filter(move |(name, kind)| {
-            known && row.detail.get(*name).is_some_and(|value| event_cell(value, *kind).is_none())
-        })
-        .map(|(name, _)| *name)
-        .chain(["at", "iid"].into_iter().filter(move |name| known && row.detail.contains_key(*name)))
-}
-
-fn event_cell(value: &Value, kind: EventField) -> Option<Sql> {
-    Some(match (kind, value) {
-        (EventField::Text, Value::String(text)) => Sql::Text(text.clone()),
-        (EventField::Integer, Value::Number(number)) => Sql::Integer(number.as_i64()?),
-        (EventField::Real, Value::Number(number)) => Sql::Real(number.as_f64()?),
-        (EventField::Flag, Value::Bool(flag)) => Sql::Integer(i64::from(*flag)),
-        (EventField::Array, Value::Array(_)) => Sql::Text(value.to_string()),
-        _ => return None,
-    })
-}
-
-/// Reads an event back: `run`, then [`EVENT_COLUMNS`] from `first`.
-pub(crate) fn load_event(from: &SqlRow<'_>, first: usize) -> Result<Event> {
-    Ok(Event {
-        run: from.get(first)?,
-        event: from.get(first + 1)?,
-        at: from.get(first + 2)?,
-        iid: from.get(first + 4)?,
-        detail: load_object(from, first + 5)?,
-    })
-}
-
-/// The identity of an event within its run: equal JSON values have equal digests.
-pub(crate) fn event_digest(row: &Event) -> [u8; 16] {
-    let mut whole = row.detail.clone();
-    whole.insert("event".to_owned(), row.event.clone().into());
-    if let Some(at) = row.at {
-        whole.insert("at".to_owned(), at.into());
-    }
-    if let Some(iid) = &row.iid {
-        whole.insert("iid".to_owned(), iid.clone().into());
-    }
-    digest(&Value::Object(whole))
-}
-
-/// Equal build rows have equal digests.
-pub(crate) fn build_digest(row: &Build) -> [u8; 16] {
-    digest(&serde_json::to_value(row.to_json()).expect("a build row has a JSON form"))
-}
-
-/// Hashes a JSON value: keys sorted, nulls of objects dropped, numbers by their value.
-fn digest(value: &Value) -> [u8; 16] {
-    fn write(value: &Value, bytes: &mut Vec<u8>) {
-        match value {
-            Value::Null => bytes.push(b'n'),
-            Value::Bool(flag) => bytes.push(if *flag { b't' } else { b'f' }),
-            Value::String(text) => write_text(text, bytes),
-            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-                (Some(int), _) => bytes.extend(format!("i{int};").into_bytes()),
-                // 5 and 5.0 are the same value; beyond 2^53 a float is no exact integer anyway.
-                (None, Some(real)) if real.fract() == 0.0 && real.abs() < 9e15 => {
-                    bytes.extend(format!("i{};", real as i64).into_bytes());
-                }
-                (None, real) => {
-                    bytes.push(b'r');
-                    bytes.extend(real.unwrap_or(0.0).to_bits().to_le_bytes());
-                }
-            },
-            Value::Array(items) => {
-                bytes.push(b'[');
-                items.iter().for_each(|item| write(item, bytes));
-                bytes.push(b']');
-            }
-            Value::Object(members) => {
-                bytes.push(b'{');
-                for (key, member) in members.iter().filter(|(_, member)| !member.is_null()) {
-                    write_text(key, bytes);
-                    write(member, bytes);
-                }
-                bytes.push(b'}');
-            }
-        }
-    }
-    fn write_text(text: &str, bytes: &mut Vec<u8>) {
-        bytes.extend(format!("s{}:", text.len()).into_bytes());
-        bytes.extend(text.as_bytes());
-    }
-    let mut bytes = Vec::new();
-    write(value, &mut bytes);
-    xxh3_128(&bytes).to_le_bytes()
 }

@@ -1,0 +1,88 @@
+//! A look at what the inputs hold for this call: an ingest that finds nothing new opens nothing for
+//! writing.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use rusqlite::Connection;
+
+use super::{Counters, FileReport, Options, ending};
+use crate::journal::inputs::Input;
+use crate::journal::lines::Lines;
+use crate::store;
+use crate::store::sources::{self, FileId};
+
+/// What a file holds for this call.
+pub(super) enum Look {
+    /// At least one whole line to read.
+    New,
+    /// Nothing to read.
+    Old(FileReport),
+}
+
+/// Looks at each input, without opening anything for writing.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<Vec<Result<Look>>> {
+    let is_there = database.metadata().is_ok_and(|metadata| metadata.len() > 0);
+    let known = if is_there {
+        let connection = open_to_look(database, options)?;
+        sources::load_all(&connection).map_err(|error| store::explain(database, error.into()))?
+    } else {
+        Vec::new()
+    };
+    Ok(inputs.iter().map(|input| look_at(input, &known, options)).collect())
+}
+
+/// An older database is brought up to date by opening it for writing, and so is one whose writer was
+/// killed put back to its last commit: that comes first then.
+fn open_to_look(database: &Path, options: &Options) -> Result<Connection> {
+    match store::open_to_read(database, options.busy_timeout) {
+        Ok(connection) => Ok(connection),
+        Err(error)
+            if error.downcast_ref::<store::OlderSchema>().is_some() || store::must_roll_back(&error) =>
+        {
+            store::close(store::open_to_write(database, options.busy_timeout)?)?;
+            store::open_to_read(database, options.busy_timeout)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Result<Look> {
+    let Input::File(path) = input else {
+        return Ok(Look::New);
+    };
+    let cannot = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(cannot)?;
+    let metadata = file.metadata().with_context(cannot)?;
+    if is_compressed(path) {
+        anyhow::bail!(
+            "cannot read {}: compressed journals are not read yet; use `zcat` or `zstdcat` and \
+             `narwhal-jq ingest -`",
+            path.display()
+        );
+    }
+    let resumption = sources::recognise(known, &file, Some(FileId::of(&metadata))).with_context(cannot)?;
+    let offset = resumption.as_ref().map_or(0, |resumption| resumption.position.offset);
+    file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
+    let mut rest = Lines::new(&mut file, ending(options));
+    if rest.next_line().with_context(cannot)?.is_some() {
+        return Ok(Look::New);
+    }
+    let pending_bytes = rest.pending_bytes();
+    Ok(Look::Old(FileReport {
+        path: input.label(),
+        resumed_at: offset,
+        counters: Counters { pending_bytes, ..Counters::default() },
+        is_no_journal: resumption.is_some_and(|resumption| !resumption.source.has_rows),
+        is_empty: metadata.len() == 0,
+    }))
+}
+
+fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz" || extension == "zst")
+}
