@@ -83,7 +83,7 @@ def decode_at(text, start):
 
 
 def records_of_line(line):
-    """([(byte offset inside the line, JSON value)], whether a part of the line is no record)."""
+    """(its JSON values, whether a part of the line is no record)"""
     text = line.decode("utf-8", "surrogateescape")
     found, torn, pos = [], False, 0
     while pos < len(text) and text[pos] in " \t\r":
@@ -91,7 +91,7 @@ def records_of_line(line):
     while True:
         got = decode_at(text, pos)
         if got and (got[1] == len(text) or MARKER.match(text, got[1])):
-            found.append((len(text[:pos].encode("utf-8", "surrogateescape")), got[0]))
+            found.append(got[0])
             pos = got[1]
             if pos == len(text):
                 return found, torn
@@ -274,25 +274,26 @@ class Journals:
             run.finish()
 
     def read(self, source, data):
-        self.kept = []                       # (offset, meta) of builds read and not taken
-        self.ambiguous = Counter()           # set of kept builds -> runs ambiguous over it
+        self.kept = []                       # builds read and not taken
+        self.ambiguous = 0                   # runs ambiguous over the kept set, which may grow
         self.met = set()                     # runs met in this source
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
-            records, bad = records_of_line(data[start:end])
-            for offset, obj in records:
-                bad |= not self.take(source, start + offset, obj)
+            line = data[start:end]
+            records, bad = records_of_line(line) if line.strip(b" \t\r") else ([], False)
+            for obj in records:
+                bad |= not self.take(source, obj)
             self.rejected += bad
             start = end + 1                  # an unfinished last line is not looked at
 
-    def take(self, source, offset, obj):
+    def take(self, source, obj):
         """Store one record; False when it is rejected."""
         kind = kind_of(obj)
         if kind is None:
             return False
         if kind == "build":
             self.builds += 1
-            self.kept.append((offset, obj["meta"]))
+            self.kept.append(obj["meta"])
             return True
         run = self.runs.setdefault(obj["run"], Run(obj["run"]))
         if run.name not in self.met:
@@ -315,14 +316,15 @@ class Journals:
     def attribute(self, run):
         if run.certainty == "exact" or not self.kept:
             return
-        if len({canonical(meta) for _, meta in self.kept}) == 1:
-            run.build, run.certainty = self.kept.pop(0)[1], "exact"
-            return
-        run.certainty = "ambiguous"
-        members = tuple(offset for offset, _ in self.kept)
-        self.ambiguous[members] += 1
-        if self.ambiguous[members] == len(members):
-            self.kept = []
+        if len({canonical(meta) for meta in self.kept}) == 1:
+            run.build, run.certainty = self.kept.pop(0), "exact"
+        else:
+            run.certainty = "ambiguous"
+            self.ambiguous += 1              # each ambiguous run has used up one member
+            if self.ambiguous >= len(self.kept):
+                self.kept = []
+        if not self.kept:
+            self.ambiguous = 0
 
 
 # ---------------------------------------------------------------- shared definitions
