@@ -8,6 +8,8 @@ shares no code, no SQL and no database with it. Slow and literal on purpose.
   reference.py --query NAME [parameters] JOURNAL...   {"columns": [...], "rows": [[...], ...]}
   reference.py --counts JOURNAL...                    what ingestion must have stored
   reference.py --legs JOURNAL...                      legs against the writer's own counts
+  reference.py --batch JOURNAL...                     many answers of one reading: each line of
+      standard input is a JSON array of arguments as above, without the journals
 """
 import argparse
 import json
@@ -828,12 +830,13 @@ def check_legs(journals):
     return {"terminals": len(terminals), "mismatches": wrong}
 
 
-def main():
+def parser():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     what = p.add_mutually_exclusive_group(required=True)
     what.add_argument("--query", choices=QUERIES)
     what.add_argument("--counts", action="store_true")
     what.add_argument("--legs", action="store_true")
+    what.add_argument("--batch", action="store_true")
     p.add_argument("--run")
     p.add_argument("--from", dest="from_s", type=float)
     p.add_argument("--to", dest="to_s", type=float)
@@ -845,14 +848,24 @@ def main():
     p.add_argument("--band", type=float, default=1.0)
     p.add_argument("--by", choices=["ttft_s", "tpot_s", "first_byte_s", "duration_s"], default="ttft_s")
     p.add_argument("--limit", type=int, default=20)
-    p.add_argument("journals", nargs="+", metavar="JOURNAL")
-    a = p.parse_args()
-    if a.query in NEED_TARGETS and (a.ttft is None or a.tpot is None):
-        p.error(f"{a.query} needs --ttft and --tpot")
-    journals = Journals(a.journals)
-    out = counts(journals) if a.counts else check_legs(journals) if a.legs else answer(journals, a)
-    json.dump(out, sys.stdout)
-    print()
+    p.add_argument("journals", nargs="*", metavar="JOURNAL")
+    return p
+
+
+def main():
+    p = parser()
+    given = p.parse_args()
+    if not given.journals:
+        p.error("no journal")
+    asked = [p.parse_args(json.loads(line)) for line in sys.stdin] if given.batch else [given]
+    for a in asked:
+        if a.query in NEED_TARGETS and (a.ttft is None or a.tpot is None):
+            p.error(f"{a.query} needs --ttft and --tpot")
+    journals = Journals(given.journals)
+    for a in asked:
+        out = counts(journals) if a.counts else check_legs(journals) if a.legs else answer(journals, a)
+        json.dump(out, sys.stdout)
+        print()
 
 
 if __name__ == "__main__":
