@@ -1,11 +1,16 @@
 //! What the program does, seen from outside: one module per area.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod answer;
 mod harness;
+mod plain;
 
 mod builds;
+mod counters;
 mod damage;
 mod docs;
 mod ingest;
 mod own_queries;
+mod queries;
+mod shell;
 mod sql;
