@@ -44,8 +44,8 @@ selected as (
 targets as (
     select
         coalesce(:policy, 'journal') as policy,
-        coalesce(:ttft, saved.ttft_s) as ttft,
-        coalesce(:tpot, saved.tpot_s) as tpot
+        1e0 * coalesce(:ttft, saved.ttft_s) as ttft,
+        1e0 * coalesce(:tpot, saved.tpot_s) as tpot
     from (select 1 as one) as always
     left join slos as saved on saved.name = coalesce(:slo, 'default')
 ),

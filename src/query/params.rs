@@ -46,7 +46,10 @@ pub fn bind(
             None => Value::Null,
         };
         let value = match value {
-            Value::Text(run) if parameter.kind == Type::Run => Value::Text(resolve_run(connection, &run)?),
+            // The SQL finds the newest run itself, and no row when there is no run.
+            Value::Text(run) if parameter.kind == Type::Run && run != "last" => {
+                Value::Text(resolve_run(connection, &run)?)
+            }
             other => other,
         };
         bound.push((format!(":{}", parameter.name), value));

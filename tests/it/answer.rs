@@ -19,10 +19,7 @@ impl Answer {
     #[track_caller]
     pub(crate) fn of(columns: &str, rows: Value) -> Self {
         let columns = columns.split_whitespace().map(str::to_owned).collect();
-        Self {
-            columns,
-            rows: serde_json::from_value(rows).unwrap(),
-        }
+        Self { columns, rows: serde_json::from_value(rows).unwrap() }
     }
 
     /// From an array of JSON objects, as the program and the shell write it. The shell writes
@@ -30,21 +27,16 @@ impl Answer {
     #[track_caller]
     pub(crate) fn from_objects(text: &str) -> Self {
         if text.trim().is_empty() {
-            return Self {
-                columns: Vec::new(),
-                rows: Vec::new(),
-            };
+            return Self { columns: Vec::new(), rows: Vec::new() };
         }
-        let rows: Vec<Fields> =
-            serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let rows: Vec<Fields> = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         Self::from_fields(rows)
     }
 
     /// From JSON objects, one a line.
     #[track_caller]
     pub(crate) fn from_lines(text: &str) -> Self {
-        let read =
-            |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}\n{line}"));
+        let read = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}\n{line}"));
         Self::from_fields(text.lines().map(read).collect())
     }
 
@@ -55,10 +47,7 @@ impl Answer {
             .into_iter()
             .map(|Fields(fields)| {
                 let (names, cells): (Vec<String>, Vec<Value>) = fields.into_iter().unzip();
-                assert!(
-                    columns.is_empty() || columns == names,
-                    "{columns:?} and then {names:?}"
-                );
+                assert!(columns.is_empty() || columns == names, "{columns:?} and then {names:?}");
                 columns = names;
                 cells
             })
@@ -92,15 +81,9 @@ impl Answer {
         let rows = self.rows.len() == expected.rows.len()
             && self.rows.iter().zip(&expected.rows).all(|(got, expected)| {
                 got.len() == expected.len()
-                    && got
-                        .iter()
-                        .zip(expected)
-                        .all(|(got, expected)| same(got, expected))
+                    && got.iter().zip(expected).all(|(got, expected)| same(got, expected))
             });
-        assert!(
-            columns && rows,
-            "{what}\n--- expected\n{expected}--- got\n{self}"
-        );
+        assert!(columns && rows, "{what}\n--- expected\n{expected}--- got\n{self}");
     }
 }
 

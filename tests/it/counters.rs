@@ -39,49 +39,29 @@ enum Why {
 }
 
 /// In flight: 4 requests, dispatched to prefill, and to decode all of them but two of 0.6.0.
-const OPEN: &[(&str, i64)] = &[
-    ("offered", 4),
-    ("prefill attempts", 4),
-    ("decode attempts", 4),
-];
-const OPEN_TWO_DECODING: &[(&str, i64)] = &[
-    ("offered", 4),
-    ("prefill attempts", 4),
-    ("decode attempts", 2),
-];
+const OPEN: &[(&str, i64)] = &[("offered", 4), ("prefill attempts", 4), ("decode attempts", 4)];
+const OPEN_TWO_DECODING: &[(&str, i64)] = &[("offered", 4), ("prefill attempts", 4), ("decode attempts", 2)];
 
 const fn in_flight(run: &'static str, counted: &'static [(&'static str, i64)]) -> Difference {
-    Difference {
-        run,
-        why: Why::InFlight,
-        before: 0,
-        after: 4,
-        counted,
-    }
+    Difference { run, why: Why::InFlight, before: 0, after: 4, counted }
 }
 
 const fn takeover(run: &'static str, before: usize) -> Difference {
-    Difference {
-        run,
-        why: Why::Takeover,
-        before,
-        after: 0,
-        counted: &[],
-    }
+    Difference { run, why: Why::Takeover, before, after: 0, counted: &[] }
 }
 
 const DIFFERENCES: &[Difference] = &[
-    in_flight("1795977887-c5d749c0", OPEN), // 0.2.1/mixed
-    in_flight("1795978703-fe561625", OPEN), // 0.3.0/mixed
-    in_flight("1795978501-8c66d651", OPEN), // 0.4.0/mixed
-    in_flight("1795978023-f75e65a7", OPEN), // 0.4.1/mixed
-    in_flight("1795978265-f7fdfee6", OPEN), // 0.5.0/mixed
+    in_flight("1795977887-c5d749c0", OPEN),              // 0.2.1/mixed
+    in_flight("1795978703-fe561625", OPEN),              // 0.3.0/mixed
+    in_flight("1795978501-8c66d651", OPEN),              // 0.4.0/mixed
+    in_flight("1795978023-f75e65a7", OPEN),              // 0.4.1/mixed
+    in_flight("1795978265-f7fdfee6", OPEN),              // 0.5.0/mixed
     in_flight("1795978084-dfcfd454", OPEN_TWO_DECODING), // 0.6.0/mixed
-    in_flight("1795979143-8382620f", OPEN), // 0.7.0/mixed
-    takeover("1795977936-56e568d1", 48),    // 0.2.1/takeover
-    takeover("1795978067-5e607efe", 50),    // 0.4.1/takeover
-    takeover("1795978198-1989aada", 48),    // 0.6.0/takeover
-    takeover("1795977765-2eec91b9", 50),    // 0.7.0/takeover
+    in_flight("1795979143-8382620f", OPEN),              // 0.7.0/mixed
+    takeover("1795977936-56e568d1", 48),                 // 0.2.1/takeover
+    takeover("1795978067-5e607efe", 50),                 // 0.4.1/takeover
+    takeover("1795978198-1989aada", 48),                 // 0.6.0/takeover
+    takeover("1795977765-2eec91b9", 50),                 // 0.7.0/takeover
     // 0.7.0/killed: 4 open, of which one was at its second attempt, and 3 that arrived later.
     Difference {
         run: "1795977792-cb911580",
@@ -142,11 +122,7 @@ impl Router {
     /// The sum of a metric over its labels.
     fn metric(&self, family: &str) -> i64 {
         let is_of = |name: &str| name.split('{').next() == Some(family);
-        self.metrics
-            .iter()
-            .filter(|(name, _)| is_of(name))
-            .map(|(_, value)| *value as i64)
-            .sum()
+        self.metrics.iter().filter(|(name, _)| is_of(name)).map(|(_, value)| *value as i64).sum()
     }
 
     /// The values of a label that were counted, as `{label="..."}`.
@@ -154,9 +130,7 @@ impl Router {
         self.metrics
             .iter()
             .filter(|(_, value)| **value != 0.0)
-            .filter_map(|(name, value)| {
-                Some((name.strip_prefix(family)?.strip_prefix('{')?, *value as i64))
-            })
+            .filter_map(|(name, value)| Some((name.strip_prefix(family)?.strip_prefix('{')?, *value as i64)))
             .map(|(labels, value)| (labels.trim_end_matches('}').to_owned(), value))
             .collect()
     }
@@ -166,9 +140,7 @@ impl Router {
 fn meets(row: &Value, slo: &Value) -> bool {
     let seconds = |row: &Value, field: &str| row.get(field).and_then(Value::as_f64);
     let within = |field: &str| seconds(row, field).map(|time| time <= seconds(slo, field).unwrap());
-    row["terminal"] == "completed"
-        && within("ttft_s") == Some(true)
-        && within("tpot_s") != Some(false)
+    row["terminal"] == "completed" && within("ttft_s") == Some(true) && within("tpot_s") != Some(false)
 }
 
 /// Compares a run in the database with its router's counters; how many numbers were equal.
@@ -189,10 +161,7 @@ fn check_run(lab: &Lab, run: &str, records: &[Value], router: &Router, what: &st
     assert_eq!(router.at_takeover.is_some(), took_over, "{what}: a standby");
     let unsaid = |counter: &str| {
         let counted = difference.map_or(&[][..], |of| of.counted);
-        counted
-            .iter()
-            .find(|(name, _)| *name == counter)
-            .map_or(0, |(_, count)| *count)
+        counted.iter().find(|(name, _)| *name == counter).map_or(0, |(_, count)| *count)
     };
 
     let mut equal = 0;
@@ -209,16 +178,12 @@ fn check_run(lab: &Lab, run: &str, records: &[Value], router: &Router, what: &st
         );
         equal += 1;
     };
-    let count_of = |rows: &[&Value], holds: &dyn Fn(&Value) -> bool| {
-        rows.iter().filter(|row| holds(row)).count() as i64
-    };
+    let count_of =
+        |rows: &[&Value], holds: &dyn Fn(&Value) -> bool| rows.iter().filter(|row| holds(row)).count() as i64;
     let numbers = |sql: &str| -> BTreeMap<String, i64> {
         let mut numbers = BTreeMap::new();
         for row in lab.rows(&sql.replace(":run", &format!("'{run}'"))) {
-            let [
-                rusqlite::types::Value::Text(name),
-                rusqlite::types::Value::Integer(count),
-            ] = &row[..]
+            let [rusqlite::types::Value::Text(name), rusqlite::types::Value::Integer(count)] = &row[..]
             else {
                 panic!("{sql}: {row:?}")
             };
@@ -235,11 +200,7 @@ fn check_run(lab: &Lab, run: &str, records: &[Value], router: &Router, what: &st
         ("expired", "/expired", "narwhal_expired_total"),
         ("failed", "/failed", "narwhal_failed_total"),
         ("cancelled", "/cancelled", "narwhal_cancelled_total"),
-        (
-            "invalid",
-            "/invalid_requests",
-            "narwhal_invalid_requests_total",
-        ),
+        ("invalid", "/invalid_requests", "narwhal_invalid_requests_total"),
         ("rejected", "/admission/rejected", "narwhal_rejected_total"),
         ("refused", "/admission/refused", "narwhal_refused_total"),
     ] {
@@ -248,37 +209,23 @@ fn check_run(lab: &Lab, run: &str, records: &[Value], router: &Router, what: &st
         let explained = -count_of(&uncounted, &|row| row["terminal"] == terminal);
         compare(terminal, ours, explained, router.own(place));
         let taken_over = router.state.pointer(place).unwrap().as_i64().unwrap() - router.own(place);
-        compare(
-            terminal,
-            ours,
-            explained,
-            router.metric(family) - taken_over,
-        );
+        compare(terminal, ours, explained, router.metric(family) - taken_over);
     }
 
     // Why: from 0.6 the router counts reasons, and calls those of refusals causes.
     let refusals = ask(lab, &["refusals", "--run", run]).rows;
     let refused: i64 = refusals.iter().map(|row| row[3].as_i64().unwrap()).sum();
     let explained = -count_of(&uncounted, &|row| row["terminal"] == "refused");
-    compare(
-        "refused",
-        refused,
-        explained,
-        router.own("/admission/refused"),
-    );
+    compare("refused", refused, explained, router.own("/admission/refused"));
     if router.has_reasons() {
         let mut refused = BTreeMap::new();
         for row in &refusals {
-            *refused
-                .entry(row[2].as_str().unwrap_or("null").to_owned())
-                .or_default() += row[3].as_i64().unwrap();
+            *refused.entry(row[2].as_str().unwrap_or("null").to_owned()).or_default() +=
+                row[3].as_i64().unwrap();
         }
-        for (terminal, label) in [
-            ("refused", "cause"),
-            ("failed", "reason"),
-            ("rejected", "reason"),
-            ("expired", "reason"),
-        ] {
+        for (terminal, label) in
+            [("refused", "cause"), ("failed", "reason"), ("rejected", "reason"), ("expired", "reason")]
+        {
             let ours = if terminal == "refused" {
                 refused.clone()
             } else {
@@ -299,9 +246,10 @@ fn check_run(lab: &Lab, run: &str, records: &[Value], router: &Router, what: &st
             for reason in reasons {
                 let get = |of: &BTreeMap<String, i64>| of.get(reason).copied().unwrap_or(0);
                 let place = format!("/outcome_reasons/{terminal}/{reason}");
-                let taken_over = router.at_takeover.as_ref().map_or(0, |state| {
-                    state.pointer(&place).and_then(Value::as_i64).unwrap_or(0)
-                });
+                let taken_over = router
+                    .at_takeover
+                    .as_ref()
+                    .map_or(0, |state| state.pointer(&place).and_then(Value::as_i64).unwrap_or(0));
                 let explained = -count_of(&uncounted, &|row| {
                     row["terminal"] == terminal && row["reason"] == reason.as_str()
                 });
@@ -315,16 +263,8 @@ fn check_run(lab: &Lab, run: &str, records: &[Value], router: &Router, what: &st
     let offered = number("select count(*) from requests where run = :run");
     let explained = -(uncounted.len() as i64);
     compare("offered", offered, explained, router.own("/offered"));
-    let taken_over = router
-        .at_takeover
-        .as_ref()
-        .map_or(0, |state| state["offered"].as_i64().unwrap());
-    compare(
-        "offered",
-        offered,
-        explained,
-        router.metric("narwhal_offered_total") - taken_over,
-    );
+    let taken_over = router.at_takeover.as_ref().map_or(0, |state| state["offered"].as_i64().unwrap());
+    compare("offered", offered, explained, router.metric("narwhal_offered_total") - taken_over);
 
     // Attempts: a takeover does not hand these counters over, so they are of all the run's rows.
     let attempts = |row: &Value| plain::count(row, "attempts");
@@ -370,73 +310,41 @@ fn check_run(lab: &Lab, run: &str, records: &[Value], router: &Router, what: &st
             let get = |of: &BTreeMap<String, i64>| of.get(cause).copied().unwrap_or(0);
             let explained = sum_late(&|row| {
                 let is_it = |entry: &&Value| {
-                    [&entry["phase"], &entry["reason"]]
-                        .map(|text| text.as_str().unwrap())
-                        .join("/")
+                    [&entry["phase"], &entry["reason"]].map(|text| text.as_str().unwrap()).join("/")
                         == **cause
                 };
                 plain::failures(row).iter().filter(is_it).count() as i64
             });
-            compare(
-                &format!("failures {cause}"),
-                get(&ours),
-                explained,
-                get(&counted),
-            );
+            compare(&format!("failures {cause}"), get(&ours), explained, get(&counted));
         }
     }
 
     // Attainment: the router's own figure and its counter.
     let slo = &router.info["slo"];
     let [ttft, tpot] = ["ttft_s", "tpot_s"].map(|target| slo[target].to_string());
-    let question = [
-        "attainment",
-        "--run",
-        run,
-        "--policy",
-        "router",
-        "--ttft",
-        &ttft,
-        "--tpot",
-        &tpot,
-    ];
+    let question = ["attainment", "--run", run, "--policy", "router", "--ttft", &ttft, "--tpot", &tpot];
     let answer = ask(lab, &question).rows;
     let [scored, met] = [5, 6].map(|at| answer[0][at].as_i64().unwrap());
-    let is_scored = |row: &Value| {
-        !["cancelled", "rejected", "invalid"]
-            .iter()
-            .any(|word| row["terminal"] == *word)
-    };
+    let is_scored =
+        |row: &Value| !["cancelled", "rejected", "invalid"].iter().any(|word| row["terminal"] == *word);
     let rolling = &router.state["attainment"];
     compare(
         "scored",
         scored,
         -count_of(late, &is_scored),
-        ["outcomes", "pruned_outcomes"]
-            .iter()
-            .map(|name| rolling[name].as_i64().unwrap())
-            .sum(),
+        ["outcomes", "pruned_outcomes"].iter().map(|name| rolling[name].as_i64().unwrap()).sum(),
     );
     if router.state.get("slo_met").is_some() {
         let explained = -count_of(&uncounted, &|row| meets(row, slo));
         compare("slo_met", met, explained, router.own("/slo_met"));
-        let taken_over = router
-            .at_takeover
-            .as_ref()
-            .map_or(0, |state| state["slo_met"].as_i64().unwrap());
-        compare(
-            "slo_met",
-            met,
-            explained,
-            router.metric("narwhal_slo_met_total") - taken_over,
-        );
+        let taken_over = router.at_takeover.as_ref().map_or(0, |state| state["slo_met"].as_i64().unwrap());
+        compare("slo_met", met, explained, router.metric("narwhal_slo_met_total") - taken_over);
     }
     equal
 }
 
 fn read_json(path: &Path) -> Value {
-    let text =
-        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -474,37 +382,21 @@ fn routers_of_fixture(journal: &Path) -> BTreeMap<String, Router> {
         at_takeover: of.get_mut("at_takeover").map(Value::take),
         metrics: serde_json::from_value(of["metrics"].take()).unwrap(),
     };
-    runs.into_iter()
-        .map(|(run, of)| (run, router(of)))
-        .collect()
+    runs.into_iter().map(|(run, of)| (run, router(of))).collect()
 }
 
 #[track_caller]
 fn loaded(journal: &Path) -> Lab {
     let lab = Lab::new();
     let summary = lab.ingest(journal.to_str().unwrap());
-    assert_eq!(
-        summary["total"]["pending_bytes"],
-        0,
-        "{}",
-        journal.display()
-    );
+    assert_eq!(summary["total"]["pending_bytes"], 0, "{}", journal.display());
     lab
 }
 
 /// The real journals of releases that write the contract.
 fn journals_of_the_contract(shared: &Path) -> Vec<PathBuf> {
     let mut journals = plain::real_journals(shared);
-    journals.retain(|path| {
-        !path
-            .parent()
-            .unwrap()
-            .file_name()
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .starts_with("0.1")
-    });
+    journals.retain(|path| !path.parent().unwrap().file_name().unwrap().to_str().unwrap().starts_with("0.1"));
     journals
 }
 
@@ -525,11 +417,7 @@ fn the_database_counts_what_the_real_routers_counted() {
         }
     }
     for difference in DIFFERENCES {
-        assert!(
-            met.iter().any(|run| run == difference.run),
-            "{} was not met",
-            difference.run
-        );
+        assert!(met.iter().any(|run| run == difference.run), "{} was not met", difference.run);
     }
     harness::say(&format!("{test}: {equal} numbers of {} runs", met.len()));
 }
@@ -543,20 +431,9 @@ fn the_database_counts_what_the_routers_of_the_fixtures_counted() {
         let lab = loaded(&journal);
         let (records, _) = plain::records(&journal);
         let routers = routers_of_fixture(&journal);
-        assert_eq!(
-            plain::runs(&records).len(),
-            routers.len(),
-            "{}",
-            journal.display()
-        );
+        assert_eq!(plain::runs(&records).len(), routers.len(), "{}", journal.display());
         for (run, router) in routers {
-            check_run(
-                &lab,
-                &run,
-                &records,
-                &router,
-                &format!("{} {run}", journal.display()),
-            );
+            check_run(&lab, &run, &records, &router, &format!("{} {run}", journal.display()));
         }
     }
 }
@@ -577,33 +454,16 @@ fn the_database_holds_as_many_rows_as_the_file() {
     for journal in all_journals(test) {
         let (records, torn) = plain::records(&journal);
         let of = |field: &str| {
-            records
-                .iter()
-                .filter(|row| row.get(field).is_some_and(|value| !value.is_null()))
-                .count()
+            records.iter().filter(|row| row.get(field).is_some_and(|value| !value.is_null())).count()
         };
         let failures: usize = records.iter().map(|row| plain::failures(row).len()).sum();
         // Of a torn line the torn part is rejected, and the record behind it repaired.
-        let expected = [
-            of("meta"),
-            of("terminal"),
-            failures,
-            of("event"),
-            torn,
-            torn,
-        ]
-        .map(|n| n as i64);
-        assert_eq!(
-            expected[0] + expected[1] + expected[3],
-            records.len() as i64
-        );
+        let expected = [of("meta"), of("terminal"), failures, of("event"), torn, torn].map(|n| n as i64);
+        assert_eq!(expected[0] + expected[1] + expected[3], records.len() as i64);
 
         let lab = Lab::new();
         let summary = lab.ingest(journal.to_str().unwrap());
-        let what = format!(
-            "{}: builds, terminals, failures, events, torn",
-            journal.display()
-        );
+        let what = format!("{}: builds, terminals, failures, events, torn", journal.display());
         let tables = [
             "builds",
             "terminals",
@@ -614,21 +474,10 @@ fn the_database_holds_as_many_rows_as_the_file() {
         ]
         .map(|table| lab.number(&format!("select count(*) from {table}")));
         assert_eq!(tables, expected, "{what}");
-        let said = [
-            "builds",
-            "terminals",
-            "attempt_failures",
-            "events",
-            "rejected",
-            "repaired",
-        ]
-        .map(|counter| summary["total"][counter].as_i64().unwrap());
+        let said = ["builds", "terminals", "attempt_failures", "events", "rejected", "repaired"]
+            .map(|counter| summary["total"][counter].as_i64().unwrap());
         assert_eq!(said, expected, "{what}, as the summary says\n{summary}");
-        let lines = fs::read(&journal)
-            .unwrap()
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
+        let lines = fs::read(&journal).unwrap().iter().filter(|byte| **byte == b'\n').count();
         assert_eq!(summary["total"]["lines"], lines, "{what}\n{summary}");
         assert_eq!(summary["total"]["duplicates"], 0, "{what}\n{summary}");
         let name = journal.file_name().unwrap().to_str().unwrap();
@@ -650,9 +499,7 @@ fn rows_from_before_the_contract_are_rejected_with_that_reason() {
     for journal in journals {
         let lines = fs::read_to_string(&journal).unwrap().lines().count();
         let lab = Lab::new();
-        let run = lab
-            .run(&["ingest", journal.to_str().unwrap(), "--format", "json"])
-            .exits(1);
+        let run = lab.run(&["ingest", journal.to_str().unwrap(), "--format", "json"]).exits(1);
         let total = &run.json()["total"];
         let counters = ["lines", "rejected", "builds", "terminals", "events"]
             .map(|counter| total[counter].as_u64().unwrap() as usize);
@@ -662,13 +509,8 @@ fn rows_from_before_the_contract_are_rejected_with_that_reason() {
         let mut rejected = 0;
         for reason in &reasons {
             use rusqlite::types::Value::{Integer, Text};
-            let [Text(kind), Text(reason), Integer(count)] = &reason[..] else {
-                panic!("{reasons:?}")
-            };
-            assert!(
-                kind == "rejected" && reason.starts_with("no schema"),
-                "{reasons:?}"
-            );
+            let [Text(kind), Text(reason), Integer(count)] = &reason[..] else { panic!("{reasons:?}") };
+            assert!(kind == "rejected" && reason.starts_with("no schema"), "{reasons:?}");
             rejected += *count as usize;
         }
         assert_eq!(rejected, lines, "{reasons:?}");
@@ -710,10 +552,7 @@ fn an_exported_journal_is_the_original_line_by_line() {
         let (original, _) = plain::records(&journal);
         let text = fs::read_to_string(lab.path("out/journal.jsonl")).unwrap();
         assert!(text.ends_with('\n'));
-        let exported: Vec<Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let exported: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(exported.len(), original.len(), "{}", journal.display());
         for (at, (exported, original)) in exported.iter().zip(&original).enumerate() {
             assert!(
@@ -730,16 +569,13 @@ fn an_exported_journal_is_the_original_line_by_line() {
 /// they are worth.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other || one.as_f64() == other.as_f64()
-        }
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
             let covers = |one: &Map<String, Value>, other: &Map<String, Value>| {
-                one.iter()
-                    .all(|(name, value)| same(value, other.get(name).unwrap_or(&Value::Null)))
+                one.iter().all(|(name, value)| same(value, other.get(name).unwrap_or(&Value::Null)))
             };
             covers(one, other) && covers(other, one)
         }

@@ -15,25 +15,20 @@ pub(crate) fn real_journals(shared: &Path) -> Vec<PathBuf> {
         .filter(|path| path.is_dir())
         .flat_map(|folder| fs::read_dir(folder).unwrap())
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "jsonl")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .collect();
     journals.sort();
     journals
 }
 
-/// The journals that ship with the project.
+/// The journals of the contract that ship with the project.
 pub(crate) fn shipped_journals() -> Vec<PathBuf> {
     let mut journals: Vec<PathBuf> = fs::read_dir(harness::project().join("tests/fixtures"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "jsonl")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .collect();
+    journals.retain(|path| !path.file_name().unwrap().to_str().unwrap().starts_with("0.1."));
     journals.sort();
     journals.push(harness::project().join("samples/journal.jsonl"));
     journals
@@ -42,17 +37,14 @@ pub(crate) fn shipped_journals() -> Vec<PathBuf> {
 /// The records of a journal in the file's order, and how many lines are not just one record. Such
 /// a line gives the record behind its torn part.
 pub(crate) fn records(path: &Path) -> (Vec<Value>, usize) {
-    let text =
-        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut torn = 0;
     let records = text
         .lines()
         .map(|line| {
             serde_json::from_str(line).unwrap_or_else(|_| {
                 torn += 1;
-                let places = line
-                    .match_indices("{\"meta\": ")
-                    .chain(line.match_indices("{\"schema\": "));
+                let places = line.match_indices("{\"meta\": ").chain(line.match_indices("{\"schema\": "));
                 places
                     .filter_map(|(at, _)| serde_json::from_str(&line[at..]).ok())
                     .next()
@@ -67,10 +59,7 @@ pub(crate) fn records(path: &Path) -> (Vec<Value>, usize) {
 pub(crate) fn terminals<'r>(records: &'r [Value], run: Option<&str>) -> Vec<&'r Value> {
     records
         .iter()
-        .filter(|row| {
-            row.get("terminal")
-                .is_some_and(|terminal| !terminal.is_null())
-        })
+        .filter(|row| row.get("terminal").is_some_and(|terminal| !terminal.is_null()))
         .filter(|row| run.is_none_or(|run| row["run"] == run))
         .collect()
 }
@@ -93,7 +82,5 @@ pub(crate) fn count(row: &Value, field: &str) -> i64 {
 
 /// The entries of a row's `attempt_failures`.
 pub(crate) fn failures(row: &Value) -> &[Value] {
-    row.get("attempt_failures")
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    row.get("attempt_failures").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -15,45 +15,25 @@ use crate::harness::{self, Lab};
 use crate::plain;
 use crate::queries::ask;
 
-const QUERIES: [&str; 5] = [
-    "runs",
-    "outcomes",
-    "attainment",
-    "refusals",
-    "engine-failures",
-];
+const QUERIES: [&str; 5] = ["runs", "outcomes", "attainment", "refusals", "engine-failures"];
 
 /// What the shell says to a script of commands.
 #[track_caller]
 fn shell(mut command: Command, script: &str) -> String {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(script.as_bytes())
-        .unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        output.status.success() && stderr.is_empty(),
-        "{script}\n{stdout}{stderr}"
-    );
+    assert!(output.status.success() && stderr.is_empty(), "{script}\n{stdout}{stderr}");
     stdout
 }
 
 /// The shell on the database of the lab, as a user starts it.
 fn sqlite3(lab: &Lab) -> Command {
     let mut command = Command::new("sqlite3");
-    command
-        .args(["-batch", "-bail", "narwhal.db"])
-        .current_dir(lab.path(""));
+    command.args(["-batch", "-bail", "narwhal.db"]).current_dir(lab.path(""));
     command
 }
 
@@ -63,10 +43,7 @@ fn script(query: &str, parameters: &[(&str, String)]) -> String {
     for (name, value) in parameters {
         script.push_str(&format!(".param set :{name} {value}\n"));
     }
-    let file = harness::project()
-        .join("queries")
-        .join(query)
-        .with_extension("sql");
+    let file = harness::project().join("queries").join(query).with_extension("sql");
     script + &format!(".read '{}'\n", file.display())
 }
 
@@ -108,32 +85,20 @@ fn the_shell_gives_the_answers_of_the_program() {
     let mut journals = plain::shipped_journals();
     if let Some(shared) = harness::real_journals(&format!("{test}, on a real journal")) {
         journals.extend(
-            plain::real_journals(&shared)
-                .into_iter()
-                .filter(|path| path.ends_with("0.7.0/mixed.jsonl")),
+            plain::real_journals(&shared).into_iter().filter(|path| path.ends_with("0.7.0/mixed.jsonl")),
         );
     }
     for journal in journals {
         let lab = loaded(&journal);
-        lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"])
-            .exits(0);
-        lab.run(&["slo", "set", "tight", "--ttft", "0.1", "--tpot", "0.005"])
-            .exits(0);
+        lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
+        lab.run(&["slo", "set", "tight", "--ttft", "0.1", "--tpot", "0.005"]).exits(0);
         let runs = plain::runs(&plain::records(&journal).0);
         let first = ("run", quoted(&runs[0]));
         let last = ("run", quoted("last"));
         for query in QUERIES {
             agree(&lab, query, &[], "");
-            let one = agree(
-                &lab,
-                query,
-                slice::from_ref(&first),
-                &format!("--run {}", runs[0]),
-            );
-            assert!(
-                one.rows.iter().all(|row| row[0] == runs[0]),
-                "{query}\n{one}"
-            );
+            let one = agree(&lab, query, slice::from_ref(&first), &format!("--run {}", runs[0]));
+            assert!(one.rows.iter().all(|row| row[0] == runs[0]), "{query}\n{one}");
             agree(&lab, query, slice::from_ref(&last), "--run last");
             // A bare word is no SQL, and the shell then takes it as text.
             agree(&lab, query, &[("run", "last".to_owned())], "--run last");
@@ -142,45 +107,16 @@ fn the_shell_gives_the_answers_of_the_program() {
             }
             let from = ("from", "1.5".to_owned());
             let to = ("to", "20".to_owned());
-            agree(
-                &lab,
-                query,
-                &[from.clone(), to.clone()],
-                "--from 1.5 --to 20",
-            );
-            agree(
-                &lab,
-                query,
-                &[("last", "5".to_owned()), last.clone()],
-                "--last 5 --run last",
-            );
-            agree(
-                &lab,
-                query,
-                &[from, to, first.clone()],
-                &format!("--from 1.5 --to 20 --run {}", runs[0]),
-            );
+            agree(&lab, query, &[from.clone(), to.clone()], "--from 1.5 --to 20");
+            agree(&lab, query, &[("last", "5".to_owned()), last.clone()], "--last 5 --run last");
+            agree(&lab, query, &[from, to, first.clone()], &format!("--from 1.5 --to 20 --run {}", runs[0]));
         }
         for policy in ["journal", "offers", "router"] {
             let named = ("policy", quoted(policy));
-            let targets = [
-                named.clone(),
-                ("ttft", "0.3".to_owned()),
-                ("tpot", "0.01".to_owned()),
-            ];
-            agree(
-                &lab,
-                "attainment",
-                &targets,
-                &format!("--policy {policy} --ttft 0.3 --tpot 0.01"),
-            );
+            let targets = [named.clone(), ("ttft", "0.3".to_owned()), ("tpot", "0.01".to_owned())];
+            agree(&lab, "attainment", &targets, &format!("--policy {policy} --ttft 0.3 --tpot 0.01"));
             let tight = [named, ("slo", quoted("tight"))];
-            agree(
-                &lab,
-                "attainment",
-                &tight,
-                &format!("--policy {policy} --slo tight"),
-            );
+            agree(&lab, "attainment", &tight, &format!("--policy {policy} --slo tight"));
         }
     }
 }
@@ -197,20 +133,14 @@ fn without_targets_the_shell_has_no_rows_and_the_program_says_what_to_do() {
         .says("narwhal-jq slo set --ttft SECONDS --tpot SECONDS");
     assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
     // One target is not enough.
-    lab.run(&["query", "attainment", "--ttft", "1"])
-        .exits(2)
-        .says("give --tpot SECONDS, or save");
+    lab.run(&["query", "attainment", "--ttft", "1"]).exits(2).says("give --tpot SECONDS, or save");
     if !harness::has_program(test, "sqlite3") {
         return;
     }
     assert_eq!(shell(sqlite3(&lab), &script("attainment", &[])), "");
     let one = [("ttft", "1.0".to_owned())];
     assert_eq!(shell(sqlite3(&lab), &script("attainment", &one)), "");
-    assert_eq!(
-        shell(sqlite3(&lab), "select * from attainment;"),
-        "",
-        "the view has no targets"
-    );
+    assert_eq!(shell(sqlite3(&lab), "select * from attainment;"), "", "the view has no targets");
     let both = [("ttft", "1.0".to_owned()), ("tpot", "1.0".to_owned())];
     agree(&lab, "attainment", &both, "--ttft 1 --tpot 1");
 }
@@ -223,18 +153,14 @@ fn the_views_can_be_selected_in_the_shell() {
     }
     for journal in plain::shipped_journals() {
         let lab = loaded(&journal);
-        lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"])
-            .exits(0);
+        lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
         // Counted in the file itself.
         let (records, _) = plain::records(&journal);
         for run in plain::runs(&records) {
             let rows = plain::terminals(&records, Some(&run));
             let sum = |field: &str| rows.iter().map(|row| plain::count(row, field)).sum::<i64>();
-            let retried = |row: &&&Value| {
-                plain::failures(row)
-                    .iter()
-                    .any(|entry| entry["retry_scheduled"] == true)
-            };
+            let retried =
+                |row: &&&Value| plain::failures(row).iter().any(|entry| entry["retry_scheduled"] == true);
             let measured = |row: &&&Value| {
                 let time = |field| row.get(field).and_then(Value::as_f64);
                 matches!((time("first_byte_s"), time("ttft_s")), (Some(b), Some(t)) if b >= t)
@@ -257,21 +183,13 @@ fn the_views_can_be_selected_in_the_shell() {
             );
             let got = Answer::from_objects(&shell(sqlite3(&lab), &format!(".mode json\n{sql}")));
             let columns = "requests retried handoffs attempts prefill decode";
-            got.equals(
-                &Answer::of(columns, expected),
-                &format!("{} {run}", journal.display()),
-            );
+            got.equals(&Answer::of(columns, expected), &format!("{} {run}", journal.display()));
         }
         let view = shell(sqlite3(&lab), ".mode json\nselect * from attainment;");
-        Answer::from_objects(&view).equals(
-            &ask(&lab, &["attainment"]),
-            "the view is the query with the saved SLO `default`",
-        );
+        Answer::from_objects(&view)
+            .equals(&ask(&lab, &["attainment"]), "the view is the query with the saved SLO `default`");
         for view in ["requests", "attempts", "legs"] {
-            let rows = shell(
-                sqlite3(&lab),
-                &format!(".mode json\nselect * from {view} limit 3;"),
-            );
+            let rows = shell(sqlite3(&lab), &format!(".mode json\nselect * from {view} limit 3;"));
             assert_eq!(Answer::from_objects(&rows).rows.len(), 3, "{view}\n{rows}");
         }
     }
@@ -285,8 +203,7 @@ fn what_an_ingest_leaves_is_one_plain_file() {
         lab.run(&["ingest", journal.to_str().unwrap()]).exits(0);
         assert_plain(&lab);
     }
-    lab.run(&["slo", "set", "--ttft", "1", "--tpot", "1"])
-        .exits(0);
+    lab.run(&["slo", "set", "--ttft", "1", "--tpot", "1"]).exits(0);
     assert_plain(&lab);
     lab.run(&["query", "attainment"]).exits(0);
     assert_plain(&lab);
@@ -303,10 +220,7 @@ fn assert_plain(lab: &Lab) {
     files.sort();
     assert_eq!(files, ["narwhal.db"]);
     let mut header = [0; 20];
-    fs::File::open(lab.path("narwhal.db"))
-        .unwrap()
-        .read_exact(&mut header)
-        .unwrap();
+    fs::File::open(lab.path("narwhal.db")).unwrap().read_exact(&mut header).unwrap();
     assert_eq!(header[18..], [1, 1]);
 }
 
@@ -317,25 +231,20 @@ fn a_read_only_folder_answers_the_program_and_the_shell() {
         return;
     }
     let lab = loaded(&plain::shipped_journals()[0]);
-    lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"])
-        .exits(0);
+    lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
     let expected: Vec<Answer> = QUERIES.iter().map(|query| ask(&lab, &[query])).collect();
     let by_sql: Vec<String> = QUERIES
         .iter()
-        .map(|query| {
-            fs::read_to_string(harness::project().join(format!("queries/{query}.sql"))).unwrap()
-        })
+        .map(|query| fs::read_to_string(harness::project().join(format!("queries/{query}.sql"))).unwrap())
         .collect();
     let sealed = lab.path("sealed");
     fs::create_dir(&sealed).unwrap();
-    for (from, to) in [
-        (lab.path("narwhal.db"), "narwhal.db"),
-        (env!("CARGO_BIN_EXE_narwhal-jq").into(), "tool"),
-    ] {
+    for (from, to) in
+        [(lab.path("narwhal.db"), "narwhal.db"), (env!("CARGO_BIN_EXE_narwhal-jq").into(), "tool")]
+    {
         fs::copy(from, sealed.join(to)).unwrap();
     }
-    let mode =
-        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     mode(&sealed.join("tool"), 0o555);
     mode(&sealed.join("narwhal.db"), 0o444);
     mode(&sealed, 0o555);
@@ -346,22 +255,15 @@ fn a_read_only_folder_answers_the_program_and_the_shell() {
     let as_reader = |program: &Path| {
         let mut command = if is_root {
             let mut command = Command::new("setpriv");
-            command
-                .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
-                .arg(program);
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(program);
             command
         } else {
             Command::new(program)
         };
-        command
-            .current_dir(&sealed)
-            .env("NO_COLOR", "1")
-            .env_remove("NARWHAL_JQ_DB");
+        command.current_dir(&sealed).env("NO_COLOR", "1").env_remove("NARWHAL_JQ_DB");
         command
     };
-    let can_read = as_reader(Path::new("test"))
-        .args(["-r", "narwhal.db", "-a", "!", "-w", "."])
-        .output();
+    let can_read = as_reader(Path::new("test")).args(["-r", "narwhal.db", "-a", "!", "-w", "."]).output();
     if can_read.is_ok_and(|output| output.status.success()) {
         for ((query, sql), expected) in QUERIES.iter().zip(&by_sql).zip(&expected) {
             let output = as_reader(&sealed.join("tool"))
@@ -370,11 +272,7 @@ fn a_read_only_folder_answers_the_program_and_the_shell() {
                 .output()
                 .unwrap();
             let stderr = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(
-                (output.status.code(), stderr.as_ref()),
-                (Some(0), ""),
-                "{query}"
-            );
+            assert_eq!((output.status.code(), stderr.as_ref()), (Some(0), ""), "{query}");
             let stdout = String::from_utf8(output.stdout).unwrap();
             Answer::from_objects(&stdout).equals(expected, &format!("{query}, the program"));
             let mut command = as_reader(Path::new("sqlite3"));
@@ -383,16 +281,12 @@ fn a_read_only_folder_answers_the_program_and_the_shell() {
             Answer::from_objects(&stdout).equals(expected, &format!("{query}, the shell"));
         }
     } else {
-        harness::say(&format!(
-            "{test}: asked read-only only, no user here is bound by modes"
-        ));
+        harness::say(&format!("{test}: asked read-only only, no user here is bound by modes"));
     }
     // Read-only by the shell's own wish, whoever asks.
     for (sql, expected) in by_sql.iter().zip(&expected) {
         let mut command = Command::new("sqlite3");
-        command
-            .args(["-batch", "-bail", "file:narwhal.db?mode=ro"])
-            .current_dir(&sealed);
+        command.args(["-batch", "-bail", "file:narwhal.db?mode=ro"]).current_dir(&sealed);
         let stdout = shell(command, &format!(".mode json\n{sql}"));
         Answer::from_objects(&stdout).equals(expected, "mode=ro");
     }
