@@ -34,7 +34,7 @@ create table builds (
     admission_mode text,
     admission_margin real,
     extra text,                             -- the rest of the row, as JSON
-    digest blob not null,                   -- of the row's JSON value: equal rows have equal ones
+    digest text not null,                   -- of the row's JSON value: equal rows have equal ones
     state text not null check (state in ('kept', 'taken', 'dropped')),
     unique (source_id, byte_offset)
 ) strict;
@@ -199,7 +199,7 @@ create table events (
     result text,
     stage text,
     wave_id text,
-    digest blob not null,                   -- of the event's JSON value, which is its identity in the run
+    digest text not null,                   -- of the event's JSON value, which is its identity in the run
     unique (run_id, digest)
 ) strict;
 

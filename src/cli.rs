@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcom
 
 use crate::exit;
 use crate::output::Format;
-use crate::query::catalog::{self, Faults, Query};
+use crate::query::catalog::{self, Faults, Parameter, Query};
 
 /// Ask Narwhal router journals why requests were slow, refused or failing.
 #[derive(Debug, Parser)]
@@ -74,7 +74,7 @@ enum Command {
     Check(Check),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),
-    /// Write the journal back as JSON Lines
+    /// Write tables, queries or the journal to files: CSV, a workbook, JSON Lines
     Export(Export),
     /// Save the latency targets that queries use when none are given
     #[command(subcommand)]
@@ -262,14 +262,52 @@ pub struct Sql {
 }
 
 /// `export`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Export {
-    /// What to write: `journal`, all stored rows as JSON Lines in the order read
-    #[arg(value_parser = ["journal"], required = true)]
-    pub what: String,
-    /// The folder to write to, made when missing
-    #[arg(long, value_name = "DIR")]
-    pub dir: PathBuf,
+    /// Tables and queries; `table:NAME` is a table that has a query's name, `journal` the stored rows as
+    /// JSON Lines
+    #[arg(value_name = "NAME|table:NAME", required_unless_present = "all")]
+    pub names: Vec<String>,
+    /// Every table and every query
+    #[arg(long)]
+    pub all: bool,
+    /// Write a CSV each into this folder, made when missing, and export.json beside them
+    #[arg(long, value_name = "DIR", required_unless_present = "xlsx")]
+    pub dir: Option<PathBuf>,
+    /// Write one workbook, a sheet each
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dir", "raw", "excel", "delimiter"])]
+    pub xlsx: Option<PathBuf>,
+    /// Leave text as it is that a spreadsheet would run as a formula
+    #[arg(long)]
+    pub raw: bool,
+    /// Begin each CSV with a byte order mark, by which Excel knows UTF-8
+    #[arg(long)]
+    pub excel: bool,
+    /// What stands between the cells of a CSV: a character, or `tab`
+    #[arg(long, value_name = "CHAR", default_value = ",", value_parser = delimiter)]
+    pub delimiter: u8,
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        _ if text == "tab" || text == "\\t" => Ok(b'\t'),
+        _ => Err(format!("{text:?} is not one character that can stand between cells, or `tab`")),
+    }
+}
+
+/// Stands before the name of a query's parameter in the identifiers of `export`, apart from its flags.
+pub const PARAMETER: &str = "parameter:";
+
+/// `export` with what was given for the parameters of the queries.
+#[derive(Debug)]
+pub struct ExportWanted {
+    /// The flags that are not a query's.
+    pub flags: Export,
+    /// Every query there is.
+    pub catalog: Vec<Query>,
+    /// The matched arguments.
+    pub given: ArgMatches,
 }
 
 /// `slo`.
@@ -347,7 +385,7 @@ pub enum Subcommanded {
     /// `sql`
     Sql(Sql),
     /// `export`
-    Export(Export),
+    Export(Box<ExportWanted>),
     /// `slo`
     Slo(Slo),
     /// `status`
@@ -366,7 +404,7 @@ pub fn parse() -> Result<Wanted> {
     let mut catalog = catalog::shipped()?;
     let mut faults = Faults::new();
     if let Some(folder) = queries_folder(std::env::args_os().skip(1)) {
-        let (own, unusable) = catalog::of_folder(&folder, &flags_of_query())?;
+        let (own, unusable) = catalog::of_folder(&folder, &reserved_flags())?;
         catalog.extend(own);
         faults = unusable;
     }
@@ -393,7 +431,10 @@ pub fn parse() -> Result<Wanted> {
         Command::Compare(flags) => Subcommanded::Compare(flags),
         Command::Check(flags) => Subcommanded::Check(flags),
         Command::Sql(flags) => Subcommanded::Sql(flags),
-        Command::Export(flags) => Subcommanded::Export(flags),
+        Command::Export(flags) => {
+            let (_, given) = matches.subcommand().expect("`export` was parsed");
+            Subcommanded::Export(Box::new(ExportWanted { flags, catalog, given: given.clone() }))
+        }
         Command::Slo(action) => Subcommanded::Slo(action),
         Command::Status => Subcommanded::Status,
         Command::Verify => Subcommanded::Verify,
@@ -406,7 +447,7 @@ pub fn parse() -> Result<Wanted> {
 /// because its files are subcommands.
 fn queries_folder(arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
-    if !arguments.iter().any(|argument| argument == "query") {
+    if !arguments.iter().any(|argument| argument == "query" || argument == "export") {
         return None;
     }
     let given = arguments.iter().enumerate().find_map(|(at, argument)| match argument.to_str()? {
@@ -419,36 +460,56 @@ fn queries_folder(arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> 
         .map(PathBuf::from)
 }
 
-/// The names of the flags that every query has, which no parameter may have.
-fn flags_of_query() -> Vec<String> {
+/// The names of the flags that `query` and `export` have, which no parameter may have.
+fn reserved_flags() -> Vec<String> {
     let mut command = Cli::command();
     command.build();
-    let query = command.find_subcommand("query").expect("there is a subcommand `query`");
-    query.get_arguments().filter_map(|flag| flag.get_long()).map(str::to_owned).collect()
+    let flags = ["query", "export"].map(|name| {
+        let command = command.find_subcommand(name).expect("there is such a subcommand");
+        command.get_arguments().filter_map(|flag| flag.get_long()).map(str::to_owned).collect::<Vec<_>>()
+    });
+    flags.concat()
 }
 
 /// The whole command line, the flags of each query among it.
 fn command(catalog: &[Query]) -> clap::Command {
-    Cli::command().mut_subcommand("query", |command| {
-        command
-            .subcommands(catalog.iter().map(query_command))
-            .subcommand_required(false)
-            .arg_required_else_help(false)
-            .disable_help_subcommand(true)
-    })
+    Cli::command()
+        .mut_subcommand("query", |command| {
+            command
+                .subcommands(catalog.iter().map(query_command))
+                .subcommand_required(false)
+                .arg_required_else_help(false)
+                .disable_help_subcommand(true)
+        })
+        .mut_subcommand("export", |command| command.args(parameters_of_all(catalog)))
+}
+
+/// The parameters of every query, each once: `export` takes those of the queries it writes.
+fn parameters_of_all(catalog: &[Query]) -> Vec<Arg> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut arguments = Vec::new();
+    for parameter in catalog.iter().flat_map(|query| &query.parameters) {
+        if !names.contains(&parameter.name.as_str()) {
+            names.push(&parameter.name);
+            let argument = parameter_flag(parameter).help_heading("Parameters of queries");
+            arguments.push(argument.id(format!("{PARAMETER}{}", parameter.name)));
+        }
+    }
+    arguments
+}
+
+fn parameter_flag(parameter: &Parameter) -> Arg {
+    Arg::new(parameter.name.clone())
+        .long(parameter.name.clone())
+        .value_name(parameter.kind.value_name())
+        .help(format!("{} [default: {}]", parameter.meaning, parameter.default))
+        .allow_negative_numbers(true)
 }
 
 fn query_command(query: &Query) -> clap::Command {
-    let parameters = query.parameters.iter().map(|parameter| {
-        Arg::new(parameter.name.clone())
-            .long(parameter.name.clone())
-            .value_name(parameter.kind.value_name())
-            .help(format!("{} [default: {}]", parameter.meaning, parameter.default))
-            .allow_negative_numbers(true)
-    });
     clap::Command::new(query.name.clone())
         .about(query.purpose.clone())
-        .args(parameters)
+        .args(query.parameters.iter().map(parameter_flag))
         .after_help(format!("Columns, how to read them, and the SQL: query {} --help", query.name))
         .after_long_help(manual(query))
 }
@@ -476,7 +537,7 @@ mod tests {
     fn the_command_line_is_sound_and_no_parameter_is_a_flag_of_the_tool() {
         let catalog = catalog::shipped().expect("the catalog can be read");
         command(&catalog).debug_assert();
-        let reserved = flags_of_query();
+        let reserved = reserved_flags();
         for flag in ["db", "format", "help", "ingest", "output", "queries", "quiet"] {
             assert!(reserved.contains(&flag.to_owned()), "{flag}");
         }

@@ -23,6 +23,7 @@
 pub mod cli;
 pub mod commands;
 pub mod exit;
+pub mod export;
 pub mod ingest;
 pub mod journal;
 pub mod output;

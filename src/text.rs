@@ -57,6 +57,11 @@ pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// Whether a spreadsheet may take a text cell for a formula.
+pub fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+}
+
 /// A number in full precision: read again, it is the same.
 pub fn full(real: f64) -> String {
     serde_json::Number::from_f64(real).map_or_else(|| real.to_string(), |number| number.to_string())
@@ -84,6 +89,16 @@ mod tests {
         assert_eq!(escaped(hostile), "a\\u{1b}[31m\\n\\u{202e}b\\u{85}\\u{2028}é日");
         assert_eq!(json_string(hostile), "\"a\\u001b[31m\\n\\u202eb\\u0085\\u2028é日\"");
         assert_eq!(from_bytes(b"a\xff\xc3\xa9"), "a\\xFFé");
+    }
+
+    #[test]
+    fn text_that_a_spreadsheet_would_run_is_known() {
+        for text in ["=1+1", "+a", "-5", "@x", "\tx", "\r=1"] {
+            assert!(is_formula(text), "{text:?}");
+        }
+        for text in ["", "a=1", "007", "'=1", " =1", "1-5"] {
+            assert!(!is_formula(text), "{text:?}");
+        }
     }
 
     #[test]

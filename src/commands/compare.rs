@@ -22,7 +22,7 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let mut target = Target::open(flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
     {
-        let mut table = sink(flags.output.format, target.writer(), is_terminal);
+        let mut table = sink(flags.output.format, target.writer(), is_terminal)?;
         table.columns(&COLUMNS.map(str::to_owned))?;
         for figure in &figures {
             let cells: [Value; 7] = figure.into();

@@ -1,24 +1,217 @@
-//! `export`: stored rows as files.
+//! `export`: tables, queries and the journal as files, or as one workbook.
 
 use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use clap::ArgMatches;
+use indicatif::{ProgressBar, ProgressStyle};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 
 use super::{Teller, open_to_read};
-use crate::cli::{Export, Global};
-use crate::exit::Exit;
+use crate::cli::{Export, ExportWanted, Global, PARAMETER};
+use crate::exit::{Exit, Failure};
+use crate::export::{Item, Sidecar, Written, everything, resolve, write_rows};
+use crate::output::csv::{Csv, Style};
 use crate::output::target::Target;
-use crate::store::export;
+use crate::output::workbook::{MAX_ROWS, Workbook};
+use crate::query::params;
+use crate::query::run::{Bound, Sink};
+use crate::store::export::write_journal;
 
-pub(super) fn run(global: &Global, flags: &Export) -> Result<Exit> {
-    let connection = open_to_read(global)?;
-    fs::create_dir_all(&flags.dir)
-        .with_context(|| format!("cannot make the folder {}", flags.dir.display()))?;
-    let path = flags.dir.join(format!("{}.jsonl", flags.what));
-    let mut target = Target::open(Some(&path))?;
-    let rows = export::write_journal(&connection, target.writer())
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    target.finish()?;
-    Teller::new(global).note(&format!("{}: {rows} rows", path.display()));
+pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
+    let ExportWanted { flags, catalog, given } = wanted;
+    let teller = Teller::new(global);
+    let mut items = if flags.all { everything(catalog) } else { Vec::new() };
+    for item in resolve(&flags.names, catalog)? {
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    check_parameters(&items, given)?;
+    let mut connection = open_to_read(global)?;
+    let bound = bind_all(&connection, &mut items, flags, given, teller)?;
+    let written = match (&flags.dir, &flags.xlsx) {
+        (Some(folder), _) => to_folder(&mut connection, folder, flags, &items, &bound, teller)?,
+        (None, Some(file)) => to_workbook(&mut connection, file, &items, &bound, teller)?,
+        (None, None) => unreachable!("one of --dir and --xlsx is required"),
+    };
+    for one in &written {
+        teller.note(&format!("{}: {} rows", one.place, one.rows));
+    }
+    if let Some(folder) = &flags.dir {
+        let sidecar = Sidecar::new(&mut connection, global.db.display().to_string(), written)?;
+        let mut target = Target::open(Some(&folder.join("export.json")))?;
+        serde_json::to_writer_pretty(target.writer(), &sidecar).map_err(io::Error::from)?;
+        writeln!(target.writer())?;
+        target.finish()?;
+    }
     Ok(Exit::Done)
+}
+
+/// A parameter that no exported query has is a mistake.
+fn check_parameters(items: &[Item], given: &ArgMatches) -> Result<()> {
+    let is_known = |id: &str| {
+        items.iter().any(|item| match item {
+            Item::Query(query) => query.parameters.iter().any(|parameter| parameter.name == id),
+            _ => false,
+        })
+    };
+    for id in given.ids().map(clap::Id::as_str) {
+        let is_parameter = given.try_get_one::<String>(id).is_ok_and(|value| value.is_some())
+            && id.starts_with(PARAMETER)
+            && !is_known(&id[PARAMETER.len()..]);
+        if is_parameter {
+            let name = &id[PARAMETER.len()..];
+            return Err(
+                Failure::usage(format!("none of the exported queries has the parameter --{name}")).into()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Binds the parameters of every item. With `--all`, a query without targets is left out and named;
+/// one that was named is a mistake.
+fn bind_all(
+    connection: &Connection,
+    items: &mut Vec<Item>,
+    flags: &Export,
+    given: &ArgMatches,
+    teller: Teller,
+) -> Result<Vec<Vec<Bound>>> {
+    let mut bound = Vec::new();
+    let mut kept = Vec::new();
+    for item in items.drain(..) {
+        let Item::Query(query) = &item else {
+            bound.push(Vec::new());
+            kept.push(item);
+            continue;
+        };
+        let value = |name: &str| given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned();
+        match params::bind(connection, query, value) {
+            Ok(parameters) => {
+                bound.push(parameters);
+                kept.push(item);
+            }
+            Err(error) if flags.all && !flags.names.contains(&query.name) => {
+                teller.warn(&format!("{}: left out: {error:#}", query.name));
+            }
+            Err(error) => return Err(error.context(format!("the query {}", query.name))),
+        }
+    }
+    *items = kept;
+    Ok(bound)
+}
+
+fn to_folder(
+    connection: &mut Connection,
+    folder: &Path,
+    flags: &Export,
+    items: &[Item],
+    bound: &[Vec<Bound>],
+    teller: Teller,
+) -> Result<Vec<Written>> {
+    let style = Style {
+        delimiter: flags.delimiter,
+        is_guarded: !flags.raw,
+        has_mark: flags.excel,
+        is_escaped: false,
+    };
+    let mut written = Vec::new();
+    for (item, bound) in items.iter().zip(bound) {
+        let path = folder.join(item.file());
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
+        let mut target = Target::open(Some(&path))?;
+        let rows = match item {
+            Item::Journal => write_journal(connection, target.writer()),
+            _ => {
+                let csv = Csv::new(target.writer(), style);
+                csv.map_err(anyhow::Error::from).and_then(|csv| {
+                    write_rows(connection, item, bound, &mut Progressing::new(csv, item, teller))
+                })
+            }
+        };
+        let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
+        target.finish()?;
+        if rows > u64::from(MAX_ROWS) && *item != Item::Journal {
+            teller.warn(&format!(
+                "{}: {rows} rows, and spreadsheets open only the first {MAX_ROWS}: all were written; --xlsx goes \
+                 on in further sheets",
+                path.display()
+            ));
+        }
+        written.push(Written::new(item, path.display().to_string(), rows, bound));
+    }
+    Ok(written)
+}
+
+fn to_workbook(
+    connection: &mut Connection,
+    file: &Path,
+    items: &[Item],
+    bound: &[Vec<Bound>],
+    teller: Teller,
+) -> Result<Vec<Written>> {
+    let cannot = || format!("cannot write {}", file.display());
+    let mut target = Target::open(Some(file))?;
+    let mut workbook = Workbook::default();
+    let mut written = Vec::new();
+    for (item, bound) in items.iter().zip(bound) {
+        let sheet = workbook.sheet(&item.sheet());
+        let rows = write_rows(connection, item, bound, &mut Progressing::new(sheet, item, teller))
+            .with_context(cannot)?;
+        written.push(Written::new(item, item.sheet(), rows, bound));
+    }
+    if workbook.cut_cells > 0 {
+        teller.warn(&format!(
+            "{} cells held more text than a spreadsheet's cell can, and were cut; --dir writes them whole",
+            workbook.cut_cells
+        ));
+    }
+    workbook.save(target.writer()).with_context(cannot)?;
+    target.finish()?;
+    Ok(written)
+}
+
+/// A sink that shows how far a long export is, when a terminal shows it.
+struct Progressing<S> {
+    sink: S,
+    bar: ProgressBar,
+    rows: u64,
+}
+
+impl<S: Sink> Progressing<S> {
+    fn new(sink: S, item: &Item, teller: Teller) -> Self {
+        let bar = if teller.is_quiet || !io::stderr().is_terminal() {
+            ProgressBar::hidden()
+        } else {
+            let style = ProgressStyle::with_template("{spinner} {msg}: {human_pos} rows, {per_sec}");
+            let style = style.expect("the template is well formed");
+            ProgressBar::new_spinner().with_style(style).with_message(item.name().to_owned())
+        };
+        Self { sink, bar, rows: 0 }
+    }
+}
+
+impl<S: Sink> Sink for Progressing<S> {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.sink.columns(names)
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        self.rows += 1;
+        if self.rows.is_multiple_of(10_000) {
+            self.bar.set_position(self.rows);
+        }
+        self.sink.row(cells)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.bar.finish_and_clear();
+        self.sink.end()
+    }
 }

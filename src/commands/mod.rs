@@ -38,7 +38,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Compare(flags) => compare::run(global, flags),
         Subcommanded::Check(flags) => check::run(global, flags),
         Subcommanded::Sql(flags) => sql::run(global, flags),
-        Subcommanded::Export(flags) => export::run(global, flags),
+        Subcommanded::Export(wanted) => export::run(global, wanted),
         Subcommanded::Slo(action) => slo::run(global, action),
         Subcommanded::Status => status::run(global),
         Subcommanded::Verify => verify::run(global),
@@ -99,7 +99,7 @@ fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &Outpu
     let mut target = Target::open(flags.output.as_deref())?;
     let is_terminal = target.is_terminal();
     let rows = {
-        let mut sink = output::sink(flags.format, target.writer(), is_terminal);
+        let mut sink = output::sink(flags.format, target.writer(), is_terminal)?;
         run::run(connection, sql, bound, sink.as_mut())?
     };
     target.finish()?;

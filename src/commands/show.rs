@@ -60,7 +60,7 @@ fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat) -> Result<()
         ShowFormat::Text => Format::Table,
         ShowFormat::Json => Format::Json,
     };
-    let mut table = sink(format, out, false);
+    let mut table = sink(format, out, false)?;
     table.columns(&["run", "rid", "client_rid", "rel_s", "terminal"].map(str::to_owned))?;
     for one in matches {
         let client = one.client_rid.as_deref().map_or(ValueRef::Null, text);

@@ -47,7 +47,7 @@ fn count(connection: &Connection, sql: &str) -> Result<i64> {
 fn list_sources(connection: &Connection, out: &mut dyn Write) -> Result<()> {
     let mut known = sources::load_all(connection)?;
     known.sort_by_key(|source| source.source_id);
-    let mut table = sink(Format::Table, out, false);
+    let mut table = sink(Format::Table, out, false)?;
     table.columns(&["file", "offset_bytes", "lines", "lag_bytes", "state"].map(str::to_owned))?;
     for source in &known {
         let (lag, state) = look(source);

@@ -1,22 +1,50 @@
 //! CSV: a header always, null empty, numbers in full precision.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
-use csv::Writer;
+use csv::{Writer, WriterBuilder};
 use rusqlite::types::ValueRef;
 
 use crate::query::run::Sink;
 use crate::text;
 
-pub(super) struct Csv<'w> {
+/// How CSV is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// What stands between cells.
+    pub delimiter: u8,
+    /// Whether text that a spreadsheet would run as a formula gets a leading apostrophe.
+    pub is_guarded: bool,
+    /// Whether a byte order mark stands first, by which a spreadsheet knows UTF-8.
+    pub has_mark: bool,
+    /// Whether text is escaped so that it cannot drive a terminal.
+    pub is_escaped: bool,
+}
+
+impl Style {
+    /// Cells as they are, for programs.
+    pub const PLAIN: Self = Self { delimiter: b',', is_guarded: false, has_mark: false, is_escaped: false };
+}
+
+/// A sink that writes CSV.
+pub struct Csv<'w> {
     writer: Writer<&'w mut dyn Write>,
-    is_terminal: bool,
+    style: Style,
 }
 
 impl<'w> Csv<'w> {
-    pub(super) fn new(out: &'w mut dyn Write, is_terminal: bool) -> Self {
-        Self { writer: Writer::from_writer(out), is_terminal }
+    /// A sink into `out`.
+    ///
+    /// # Errors
+    /// When the byte order mark cannot be written.
+    pub fn new(out: &'w mut dyn Write, style: Style) -> std::io::Result<Self> {
+        if style.has_mark {
+            out.write_all("\u{FEFF}".as_bytes())?;
+        }
+        let writer = WriterBuilder::new().delimiter(style.delimiter).from_writer(out);
+        Ok(Self { writer, style })
     }
 }
 
@@ -32,8 +60,13 @@ impl Sink for Csv<'_> {
                 ValueRef::Integer(int) => self.writer.write_field(int.to_string())?,
                 ValueRef::Real(real) => self.writer.write_field(text::full(*real))?,
                 ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-                    let cell = text::from_bytes(bytes);
-                    let cell = if self.is_terminal { text::escaped(&cell) } else { cell.as_ref().into() };
+                    let mut cell = text::from_bytes(bytes);
+                    if self.style.is_escaped {
+                        cell = Cow::Owned(text::escaped(&cell).into_owned());
+                    }
+                    if self.style.is_guarded && text::is_formula(&cell) {
+                        cell.to_mut().insert(0, '\'');
+                    }
                     self.writer.write_field(cell.as_bytes())?;
                 }
             }

@@ -1,12 +1,13 @@
 //! Answers as text: one row stream, several formats, so that all formats of a query agree.
 
-mod csv;
+pub mod csv;
 pub mod diagnosis;
 mod json;
 mod table;
 pub mod target;
+pub mod workbook;
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::ValueEnum;
 
@@ -28,12 +29,16 @@ pub enum Format {
 }
 
 /// A sink that writes in `format`. With `is_terminal`, text in CSV cannot drive the terminal.
-pub fn sink<'w>(format: Format, out: &'w mut dyn Write, is_terminal: bool) -> Box<dyn Sink + 'w> {
-    match format {
+///
+/// # Errors
+/// When nothing can be written.
+pub fn sink<'w>(format: Format, out: &'w mut dyn Write, is_terminal: bool) -> io::Result<Box<dyn Sink + 'w>> {
+    let style = csv::Style { is_escaped: is_terminal, ..csv::Style::PLAIN };
+    Ok(match format {
         Format::Table => Box::new(table::Table::aligned(out)),
         Format::Markdown => Box::new(table::Table::markdown(out)),
-        Format::Csv => Box::new(csv::Csv::new(out, is_terminal)),
+        Format::Csv => Box::new(csv::Csv::new(out, style)?),
         Format::Json => Box::new(json::Json::array(out)),
         Format::Jsonl => Box::new(json::Json::lines(out)),
-    }
+    })
 }

@@ -49,6 +49,6 @@ pub(crate) fn load_build(from: &SqlRow<'_>, first: usize) -> Result<Build> {
 }
 
 /// Equal build rows have equal digests.
-pub(crate) fn build_digest(row: &Build) -> [u8; 16] {
+pub(crate) fn build_digest(row: &Build) -> String {
     digest(&serde_json::to_value(row.to_json()).expect("a build row has a JSON form"))
 }

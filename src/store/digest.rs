@@ -4,7 +4,7 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Hashes a JSON value: keys sorted, nulls of objects dropped, numbers by their value.
-pub(super) fn digest(value: &Value) -> [u8; 16] {
+pub(super) fn digest(value: &Value) -> String {
     fn write(value: &Value, bytes: &mut Vec<u8>) {
         match value {
             Value::Null => bytes.push(b'n'),
@@ -42,5 +42,5 @@ pub(super) fn digest(value: &Value) -> [u8; 16] {
     }
     let mut bytes = Vec::new();
     write(value, &mut bytes);
-    xxh3_128(&bytes).to_le_bytes()
+    format!("{:032x}", xxh3_128(&bytes))
 }

@@ -101,7 +101,7 @@ pub(crate) fn load_event(from: &SqlRow<'_>, first: usize) -> Result<Event> {
 }
 
 /// The identity of an event within its run: equal JSON values have equal digests.
-pub(crate) fn event_digest(row: &Event) -> [u8; 16] {
+pub(crate) fn event_digest(row: &Event) -> String {
     let mut whole = row.detail.clone();
     whole.insert("event".to_owned(), row.event.clone().into());
     if let Some(at) = row.at {

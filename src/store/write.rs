@@ -105,7 +105,7 @@ pub(super) struct CurrentSource {
     pub run_rows: u64,
     pub ambiguous_runs: u64,
     /// Build rows that no run has taken: key and digest, in the file's order.
-    pub kept: Vec<(i64, Vec<u8>)>,
+    pub kept: Vec<(i64, String)>,
 }
 
 impl<'c> Writer<'c> {
@@ -246,14 +246,14 @@ impl<'c> Writer<'c> {
             Sql::Integer(byte_offset.cast_signed()),
             Sql::Text(SCHEMA.to_owned()),
             Sql::Integer(SCHEMA_VERSION),
-            Sql::Blob(digest.to_vec()),
+            Sql::Text(digest.clone()),
             Sql::Text("kept".to_owned()),
         ];
         let cells = place.into_iter().chain(builds::build_cells(row));
         if self.insert_build.execute(params_from_iter(cells))? == 0 {
             return Ok(Stored::Duplicate);
         }
-        self.source.kept.push((self.connection.last_insert_rowid(), digest.to_vec()));
+        self.source.kept.push((self.connection.last_insert_rowid(), digest));
         Ok(Stored::New)
     }
 
@@ -375,7 +375,7 @@ impl<'c> Writer<'c> {
             Sql::Integer(run_id),
             Sql::Integer(self.source.source_id),
             Sql::Integer(byte_offset.cast_signed()),
-            Sql::Blob(events::event_digest(row).to_vec()),
+            Sql::Text(events::event_digest(row)),
         ];
         let cells = place.into_iter().chain(events::event_cells(row));
         if self.insert_event.execute(params_from_iter(cells))? == 0 {

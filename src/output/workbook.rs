@@ -1,0 +1,188 @@
+//! A workbook: a sheet per answer, cells with real types. An id stays text, and no text is a formula.
+//!
+//! Rows go to temporary files as they come, so memory does not grow with them.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use rusqlite::types::ValueRef;
+use rust_xlsxwriter::{Format, Workbook as Book, Worksheet};
+
+use crate::query::run::Sink;
+use crate::text;
+
+/// Rows that a sheet holds below its header.
+pub const MAX_ROWS: u32 = 1_048_575;
+
+/// Characters that a cell holds.
+const MAX_TEXT: usize = 32_767;
+
+/// Characters that a sheet's name holds.
+const MAX_NAME: usize = 31;
+
+/// A larger integer is no exact number in a spreadsheet: it goes as text.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// A workbook that is being filled.
+pub struct Workbook {
+    book: Book,
+    header: Format,
+    max_rows: u32,
+    sheets: usize,
+    /// How many cells were cut because their text was too long.
+    pub cut_cells: u64,
+}
+
+impl Default for Workbook {
+    fn default() -> Self {
+        let header = Format::new().set_bold();
+        Self { book: Book::new(), header, max_rows: MAX_ROWS, sheets: 0, cut_cells: 0 }
+    }
+}
+
+impl Workbook {
+    /// A sink for the next sheet; what does not fit goes on in sheets named `NAME (2)` and so on.
+    pub fn sheet(&mut self, name: &str) -> Sheet<'_> {
+        Sheet {
+            workbook: self,
+            name: name.to_owned(),
+            names: Vec::new(),
+            widths: Vec::new(),
+            part: 0,
+            row: 0,
+        }
+    }
+
+    /// Writes the workbook.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(mut self, out: &mut (dyn Write + Send)) -> Result<()> {
+        Ok(self.book.save_to_writer(out)?)
+    }
+}
+
+/// A sink that fills a sheet.
+pub struct Sheet<'b> {
+    workbook: &'b mut Workbook,
+    name: String,
+    names: Vec<String>,
+    /// The widest text of each column so far, in characters.
+    widths: Vec<usize>,
+    part: usize,
+    /// Rows in the current part.
+    row: u32,
+}
+
+impl Sheet<'_> {
+    fn begin_part(&mut self) -> Result<()> {
+        self.part += 1;
+        self.row = 0;
+        let ending = if self.part == 1 { String::new() } else { format!(" ({})", self.part) };
+        let kept: String = self.name.chars().take(MAX_NAME - ending.len()).collect();
+        let sheet = self.workbook.book.add_worksheet_with_constant_memory()?;
+        sheet.set_name(format!("{kept}{ending}")).with_context(|| format!("the sheet {kept}"))?;
+        sheet.set_freeze_panes(1, 0)?;
+        for (column, name) in (0..).zip(&self.names) {
+            sheet.write_string_with_format(0, column, name, &self.workbook.header)?;
+        }
+        self.workbook.sheets += 1;
+        Ok(())
+    }
+
+    fn end_part(&mut self) -> Result<()> {
+        let (row, widths) = (self.row, self.widths.clone());
+        let sheet = self.current()?;
+        if let Some(last) = widths.len().checked_sub(1) {
+            sheet.autofilter(0, 0, row, u16::try_from(last)?)?;
+        }
+        for (column, width) in (0..).zip(widths) {
+            sheet.set_column_width(column, width.clamp(6, 60) as f64 + 2.0)?;
+        }
+        Ok(())
+    }
+
+    fn current(&mut self) -> Result<&mut Worksheet> {
+        Ok(self.workbook.book.worksheet_from_index(self.workbook.sheets - 1)?)
+    }
+}
+
+impl Sink for Sheet<'_> {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.names = names.to_vec();
+        self.widths = names.iter().map(|name| name.chars().count() + 2).collect();
+        self.begin_part()
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        if self.row == self.workbook.max_rows {
+            self.end_part()?;
+            self.begin_part()?;
+        }
+        self.row += 1;
+        let row = self.row;
+        for (at, cell) in cells.iter().enumerate() {
+            let column = u16::try_from(at)?;
+            let width = match cell {
+                ValueRef::Null => continue,
+                ValueRef::Integer(int) if int.unsigned_abs() <= MAX_EXACT => {
+                    self.current()?.write_number(row, column, *int as f64)?;
+                    int.to_string().len()
+                }
+                ValueRef::Real(real) if real.is_finite() => {
+                    self.current()?.write_number(row, column, *real)?;
+                    12
+                }
+                ValueRef::Integer(int) => self.write_text(row, column, &int.to_string())?,
+                ValueRef::Real(real) => self.write_text(row, column, &real.to_string())?,
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                    self.write_text(row, column, &text::from_bytes(bytes))?
+                }
+            };
+            self.widths[at] = self.widths[at].max(width);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.end_part()
+    }
+}
+
+impl Sheet<'_> {
+    fn write_text(&mut self, row: u32, column: u16, text: &str) -> Result<usize> {
+        // A spreadsheet counts UTF-16 units.
+        let mut units = 0;
+        let end = text.char_indices().find(|(_, c)| {
+            units += c.len_utf16();
+            units > MAX_TEXT
+        });
+        let kept = end.map_or(text, |(at, _)| &text[..at]);
+        self.workbook.cut_cells += u64::from(end.is_some());
+        self.current()?.write_string(row, column, kept)?;
+        Ok(kept.chars().take(60).count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_do_not_fit_go_on_in_the_next_sheet() {
+        let mut workbook = Workbook { max_rows: 2, ..Workbook::default() };
+        let mut sheet = workbook.sheet("a name that is longer than a sheet's name may be");
+        sheet.columns(&["n".to_owned()]).expect("a sheet can be made");
+        for n in 0..5 {
+            sheet.row(&[ValueRef::Integer(n)]).expect("a row can be written");
+        }
+        sheet.end().expect("the sheet can be ended");
+        let names: Vec<String> = workbook.book.worksheets().iter().map(Worksheet::name).collect();
+        let expected = [
+            "a name that is longer than a sh",
+            "a name that is longer than (2)",
+            "a name that is longer than (3)",
+        ];
+        assert_eq!(names, expected);
+    }
+}
