@@ -9,6 +9,7 @@ mod builds;
 mod counters;
 mod damage;
 mod docs;
+mod exports;
 mod ingest;
 mod own_queries;
 mod queries;

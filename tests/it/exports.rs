@@ -1,0 +1,291 @@
+//! Exports as spreadsheets and programs read them.
+
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use crate::harness::{Lab, fixture, has_program, terminal};
+
+/// Text that callers may send and that CSV or spreadsheets may take amiss.
+const AWKWARD: [&str; 16] = [
+    "plain",
+    "a,b",
+    "say \"hi\"",
+    "two\nlines",
+    "=1+1",
+    "-5",
+    "+a",
+    "@x",
+    "\tx",
+    "\r=1",
+    "naïve — 日本",
+    "73928e05",
+    "007",
+    "'quoted",
+    " =1",
+    "a;b",
+];
+
+/// As a spreadsheet must find it: text that begins a formula has a leading apostrophe.
+fn guarded(text: &str) -> String {
+    match text.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// A database with one request for each text, and a negative number beside it.
+fn awkward() -> Lab {
+    let lab = Lab::new();
+    let rows: Vec<String> = AWKWARD
+        .iter()
+        .enumerate()
+        .map(|(at, text)| {
+            let more =
+                format!("\"client_rid\": {}, \"ttft_s\": -0.5, \"input_len\": -7, \"terminal\"", json!(text));
+            terminal("1795977936-56e568d1", &format!("r{at:02}"), at as f64).replace("\"terminal\"", &more)
+        })
+        .collect();
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    lab
+}
+
+fn csv_rows(bytes: &[u8], delimiter: u8) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).delimiter(delimiter).from_reader(bytes);
+    reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
+}
+
+fn column(rows: &[Vec<String>], name: &str) -> Vec<String> {
+    let at = rows[0].iter().position(|header| header == name).unwrap();
+    rows[1..].iter().map(|row| row[at].clone()).collect()
+}
+
+#[test]
+fn awkward_text_is_guarded_unless_raw_and_numbers_stay_numbers() {
+    let lab = awkward();
+    lab.run(&["export", "table:terminals", "--dir", "out"]).exits(0);
+    lab.run(&["export", "table:terminals", "--dir", "raw", "--raw"]).exits(0);
+    lab.run(&["export", "table:terminals", "--dir", "semi", "--raw", "--delimiter", ";", "--excel"]).exits(0);
+    let guarded: Vec<String> = AWKWARD.iter().map(|text| guarded(text)).collect();
+    let read = |path: &str| std::fs::read(lab.path(path)).unwrap();
+    let rows = csv_rows(&read("out/tables/terminals.csv"), b',');
+    assert_eq!(column(&rows, "client_rid"), guarded);
+    assert_eq!(column(&rows, "ttft_s"), ["-0.5"; AWKWARD.len()]);
+    assert_eq!(column(&rows, "input_len"), ["-7"; AWKWARD.len()]);
+    assert_eq!(column(&rows, "output_len"), [""; AWKWARD.len()]);
+    let rows = csv_rows(&read("raw/tables/terminals.csv"), b',');
+    assert_eq!(column(&rows, "client_rid"), AWKWARD);
+    let marked = read("semi/tables/terminals.csv");
+    let rows = csv_rows(marked.strip_prefix(b"\xef\xbb\xbf").expect("a byte order mark"), b';');
+    assert_eq!(column(&rows, "client_rid"), AWKWARD);
+}
+
+#[test]
+fn pythons_csv_reads_the_same_cells() {
+    if !has_program("pythons_csv_reads_the_same_cells", "python3") {
+        return;
+    }
+    let lab = awkward();
+    lab.run(&["export", "table:terminals", "--dir", "out"]).exits(0);
+    let script = "import csv, json\n\
+        with open('out/tables/terminals.csv', newline='', encoding='utf-8') as f:\n\
+        \x20   print(json.dumps([row['client_rid'] for row in csv.DictReader(f)]))";
+    let cells = python(&lab, script);
+    let expected: Vec<String> = AWKWARD.iter().map(|text| guarded(text)).collect();
+    assert_eq!(cells, json!(expected));
+}
+
+#[track_caller]
+fn python(lab: &Lab, script: &str) -> Json {
+    let output = Command::new("python3").args(["-c", script]).current_dir(lab.path("")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_workbook_gives_back_every_cell_with_its_type() {
+    let test = "a_workbook_gives_back_every_cell_with_its_type";
+    let has_openpyxl = Command::new("python3").args(["-c", "import openpyxl"]).output();
+    let lab = awkward();
+    lab.run(&["export", "table:terminals", "outcomes", "--xlsx", "out.xlsx"]).exits(0);
+    if !has_openpyxl.is_ok_and(|output| output.status.success()) {
+        crate::harness::say(&format!("{test}: did not read the workbook, Python has no openpyxl"));
+        return;
+    }
+    crate::harness::say(&format!("{test}: ran with openpyxl"));
+    check_workbook(&lab, "out.xlsx");
+    // The same after a spreadsheet program has read and written it.
+    if has_program(test, "soffice") {
+        convert(&lab, "out.xlsx", "xlsx:Calc MS Excel 2007 XML", "again");
+        check_workbook(&lab, "again/out.xlsx");
+    }
+}
+
+fn check_workbook(lab: &Lab, path: &str) {
+    let script = format!(
+        "import json, openpyxl\n\
+         book = openpyxl.load_workbook('{path}')\n\
+         sheet = book['table terminals']\n\
+         rows = list(sheet.iter_rows())\n\
+         names = [cell.value for cell in rows[0]]\n\
+         def column(name):\n\
+         \x20   at = names.index(name)\n\
+         \x20   return [[row[at].data_type, row[at].value] for row in rows[1:]]\n\
+         print(json.dumps({{'sheets': book.sheetnames, 'freeze': sheet.freeze_panes, 'filter': bool(sheet.auto_filter.ref),\n\
+         \x20   'client_rid': column('client_rid'), 'ttft_s': column('ttft_s'), 'input_len': column('input_len'),\n\
+         \x20   'output_len': column('output_len')}}))"
+    );
+    let found = python(lab, &script);
+    assert_eq!(found["sheets"], json!(["table terminals", "outcomes"]), "{path}");
+    assert_eq!(found["filter"], true, "{path}");
+    // What LibreOffice writes is its own affair.
+    if path == "out.xlsx" {
+        assert_eq!(found["freeze"], "A2", "{path}");
+    }
+    // A carriage return is a line feed to XML readers unless escaped; tabs may be escaped, too.
+    let texts: Vec<Json> = AWKWARD.iter().map(|text| json!(["s", text])).collect();
+    let got: Vec<Json> = found["client_rid"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| {
+            json!([
+                cell[0],
+                cell[1].as_str().unwrap_or_default().replace("_x000D_", "\r").replace("_x0009_", "\t")
+            ])
+        })
+        .collect();
+    assert_eq!(got, texts, "{path}");
+    assert_eq!(found["ttft_s"], json!(vec![json!(["n", -0.5]); AWKWARD.len()]), "{path}");
+    assert_eq!(found["input_len"], json!(vec![json!(["n", -7]); AWKWARD.len()]), "{path}");
+    assert_eq!(found["output_len"], json!(vec![json!(["n", null]); AWKWARD.len()]), "{path}");
+}
+
+fn convert(lab: &Lab, file: &str, to: &str, folder: &str) {
+    let profile = format!("-env:UserInstallation=file://{}", lab.path("office").display());
+    let output = Command::new("soffice")
+        .args([&profile, "--headless", "--convert-to", to, "--outdir", folder, file])
+        .current_dir(lab.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn libreoffice_makes_no_formula_of_any_text() {
+    if !has_program("libreoffice_makes_no_formula_of_any_text", "soffice") {
+        return;
+    }
+    let lab = awkward();
+    lab.run(&["export", "table:terminals", "--dir", "out"]).exits(0);
+    convert(&lab, "out/tables/terminals.csv", "fods", "calc");
+    let sheet = std::fs::read_to_string(lab.path("calc/terminals.fods")).unwrap();
+    assert!(sheet.contains("say &quot;hi&quot;") || sheet.contains("say \"hi\""), "the sheet has the cells");
+    assert!(!sheet.contains("table:formula"), "a cell became a formula");
+    assert!(sheet.contains("office:value=\"-0.5\""), "negative numbers are numbers");
+}
+
+#[test]
+fn an_export_of_all_has_every_table_and_query_and_says_where_it_comes_from() {
+    let lab = Lab::new();
+    lab.write("j.jsonl", fixture("0.7.0-full.jsonl"));
+    lab.ingest("j.jsonl");
+    lab.run(&["export", "--all", "--dir", "out"])
+        .exits(0)
+        .says("attainment: left out: no SLO \"default\" is saved");
+    lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
+    lab.run(&["export", "--all", "journal", "--dir", "out", "--run", "last"]).exits(0);
+    let sidecar: Json = serde_json::from_slice(&std::fs::read(lab.path("out/export.json")).unwrap()).unwrap();
+    assert_eq!(sidecar["tool"], "narwhal-jq");
+    assert_eq!(sidecar["sources"][0]["path"], lab.path("j.jsonl").canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(sidecar["slos"][0]["ttft_s"], 0.8);
+    assert_eq!(sidecar["runs"].as_array().unwrap().len(), 2);
+    let written = sidecar["written"].as_array().unwrap();
+    for table in ["runs", "terminals", "attempt_failures", "events", "builds", "sources", "rejects", "slos"] {
+        let rows = lab.number(&format!("select count(*) from {table}"));
+        let of_table = |one: &&Json| one["kind"] == "table" && one["name"] == table;
+        assert_eq!(written.iter().find(of_table).unwrap()["rows"], rows, "{table}");
+        let csv = csv_rows(&std::fs::read(lab.path(&format!("out/tables/{table}.csv"))).unwrap(), b',');
+        assert_eq!(csv.len() as i64, rows + 1, "{table}");
+    }
+    let outcomes = written.iter().find(|one| one["name"] == "outcomes").unwrap();
+    assert_eq!(outcomes["parameters"], json!({"run": "last"}));
+    let listed = lab.run(&["query"]).stdout;
+    let queries = listed.lines().filter(|line| line.starts_with("  ")).count();
+    assert_eq!(written.iter().filter(|one| one["kind"] == "query").count(), queries);
+    assert_eq!(written.iter().filter(|one| one["kind"] == "journal").count(), 1);
+}
+
+#[test]
+fn a_bare_name_is_the_query_and_an_unknown_one_is_told() {
+    let lab = awkward();
+    lab.run(&["export", "runs", "table:runs", "requests", "--dir", "out"]).exits(0);
+    for file in ["queries/runs.csv", "tables/runs.csv", "tables/requests.csv"] {
+        assert!(lab.path("out").join(file).exists(), "{file}");
+    }
+    lab.run(&["export", "outcoms", "--dir", "none"])
+        .exits(2)
+        .says("no table or query \"outcoms\": the tables are runs, ");
+    lab.run(&["export", "table:outcomes", "--dir", "none"])
+        .exits(2)
+        .says("no table or query \"table:outcomes\"");
+    lab.run(&["export", "runs", "--ttft", "1", "--dir", "none"])
+        .exits(2)
+        .says("none of the exported queries has the parameter --ttft");
+    lab.run(&["export", "attainment", "--dir", "none"])
+        .exits(2)
+        .says("the query attainment: no SLO \"default\" is saved");
+    lab.run(&["export", "--dir", "none"]).exits(2).says("<NAME|table:NAME>");
+    lab.run(&["export", "runs"]).exits(2).says("--dir");
+    lab.run(&["export", "runs", "--dir", "none", "--delimiter", "ab"]).exits(2).says("is not one character");
+    assert!(!lab.path("none").exists());
+}
+
+#[test]
+fn more_rows_than_a_spreadsheet_opens_are_all_written_and_a_warning_names_the_limit() {
+    let lab = awkward();
+    std::fs::create_dir(lab.path("mine")).unwrap();
+    lab.write(
+        "mine/many.sql",
+        "-- many: many rows\n-- Columns\n--   n | count | n\nwith recursive numbers as (\n\
+         select 1 as n union all select n + 1 from numbers where n < 1048576)\nselect n from numbers\n",
+    );
+    let mut command = lab.command(&["export", "many", "--dir", "out"]);
+    let output = command.env("NARWHAL_JQ_QUERIES", "mine").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains(
+            "warning: out/queries/many.csv: 1048576 rows, and spreadsheets open only the first 1048575"
+        ),
+        "{said}"
+    );
+    let csv = std::fs::read(lab.path("out/queries/many.csv")).unwrap();
+    assert_eq!(csv.iter().filter(|byte| **byte == b'\n').count(), 1_048_577);
+    assert!(csv.ends_with(b"\n1048576\n"));
+}
+
+#[test]
+fn a_failed_export_says_so_and_leaves_nothing_behind() {
+    let lab = awkward();
+    lab.write("in-the-way", "a file");
+    lab.run(&["export", "runs", "--dir", "in-the-way"])
+        .exits(1)
+        .says("cannot make the folder in-the-way/queries");
+    lab.run(&["export", "runs", "--xlsx", "missing/out.xlsx"]).exits(1).says("cannot write missing/out.xlsx");
+    lab.run(&["export", "runs", "--xlsx", "/dev/full"]).exits(1).says("cannot write /dev/full");
+    lab.run(&["query", "runs", "-o", "/dev/full"]).exits(1).says("No space left on device");
+    use std::os::unix::fs::FileTypeExt;
+    assert!(std::fs::metadata("/dev/full").unwrap().file_type().is_char_device(), "the device is still one");
+    let mut names: Vec<_> = std::fs::read_dir(lab.path(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["in-the-way", "j.jsonl", "narwhal.db"]);
+    // A run id that is not there is found out when the query is asked: no file is left of it.
+    lab.run(&["export", "outcomes", "--run", "x", "--dir", "out"])
+        .exits(1)
+        .says("the query outcomes: no run \"x\"");
+    assert!(!lab.path("out").exists());
+}
