@@ -179,7 +179,10 @@ impl<R: Read> Lines<R> {
             self.searched -= kept_from;
         }
         if self.buffer.len() - self.end < CHUNK {
-            self.buffer.resize(self.end + CHUNK + (self.end - self.start), 0);
+            // Fresh from the allocator it is zero already: a small file costs no page of it.
+            let mut larger = vec![0; self.end + CHUNK + (self.end - self.start)];
+            larger[..self.end].copy_from_slice(&self.buffer[..self.end]);
+            self.buffer = larger;
         }
         let read = loop {
             match self.input.read(&mut self.buffer[self.end..]) {
