@@ -86,7 +86,16 @@ pub fn ingest(
         let report = match (look, &mut writer) {
             (Ok(Look::New), Some(writer)) => {
                 let notes = &mut summary.notes;
-                let mut reading = Reading { options, stop, watcher, writer, notes, input };
+                let mut reading = Reading {
+                    options,
+                    stop,
+                    watcher,
+                    writer,
+                    notes,
+                    input,
+                    counted: Counters::default(),
+                    resumed_at: None,
+                };
                 reading.read()
             }
             (Ok(Look::Old(report)), _) => Ok((report, None)),
@@ -126,6 +135,9 @@ struct Reading<'i, 'w, 'c> {
     writer: &'w mut Writer<'c>,
     notes: &'i mut BTreeMap<Note, u64>,
     input: &'i Input,
+    /// What was committed before another ingest moved the source, and where that began.
+    counted: Counters,
+    resumed_at: Option<u64>,
 }
 
 /// An opened input, and the source that it turned out to be.
@@ -224,7 +236,8 @@ impl Reading<'_, '_, '_> {
         let position = resumption.map_or_else(Position::default, |from| from.position);
         let resumed_at = position.offset;
         let mut lines = Lines::resumed(bytes, ending, position);
-        let mut counters = Counters::default();
+        let first_resumed_at = *self.resumed_at.get_or_insert(resumed_at);
+        let mut counters = std::mem::take(&mut self.counted);
         let mut committed_at = resumed_at;
         let mut batch = 0;
         let batch_lines = if self.options.is_strict { u64::MAX } else { BATCH_LINES };
@@ -240,11 +253,20 @@ impl Reading<'_, '_, '_> {
             };
             if self.writer.connection().is_autocommit() {
                 self.writer.begin()?;
-                if let Some(source_id) = source_id
-                    && self.offset_of(source_id)? != Some(line.offset)
-                {
-                    self.writer.roll_back()?;
-                    return Ok(None);
+                let reached = source_id.map(|id| self.offset_of(id)).transpose()?.flatten();
+                match reached {
+                    Some(reached) if reached != line.offset && !is_stream => {
+                        self.writer.roll_back()?;
+                        counters.bytes += committed_at - resumed_at;
+                        self.counted = counters;
+                        return Ok(None);
+                    }
+                    // A stream cannot be opened anew, but what the other has read can be passed over.
+                    Some(reached) if line.offset + line.len < reached => {
+                        self.writer.roll_back()?;
+                        continue;
+                    }
+                    _ => {}
                 }
             }
             let source_id = match source_id {
@@ -267,11 +289,11 @@ impl Reading<'_, '_, '_> {
         } else {
             self.give_up_lock()?;
         }
-        counters.bytes = lines.offset() - resumed_at;
+        counters.bytes += lines.offset() - resumed_at;
         counters.pending_bytes = lines.pending_bytes();
         had_rows |= counters.builds + counters.terminals + counters.events + counters.duplicates > 0;
         let is_no_journal = !had_rows && lines.line_count() > 0;
-        let mut report = self.report(resumed_at, counters, is_no_journal);
+        let mut report = self.report(first_resumed_at, counters, is_no_journal);
         report.is_empty = lines.line_count() == 0 && lines.pending_bytes() == 0;
         Ok(Some((report, failure)))
     }
