@@ -3,6 +3,7 @@
 
 mod answer;
 mod harness;
+mod journals;
 mod plain;
 
 mod builds;
@@ -11,7 +12,9 @@ mod damage;
 mod docs;
 mod exports;
 mod ingest;
+mod kills;
 mod own_queries;
+mod properties;
 mod queries;
 mod shell;
 mod sql;
