@@ -81,7 +81,9 @@ impl Sheet<'_> {
         let ending = if self.part == 1 { String::new() } else { format!(" ({})", self.part) };
         let kept: String = self.name.chars().take(MAX_NAME - ending.len()).collect();
         let sheet = self.workbook.book.add_worksheet_with_constant_memory()?;
-        sheet.set_name(format!("{kept}{ending}")).with_context(|| format!("the sheet {kept}"))?;
+        sheet
+            .set_name(format!("{}{ending}", kept.trim_end()))
+            .with_context(|| format!("the sheet {kept}"))?;
         sheet.set_freeze_panes(1, 0)?;
         for (column, name) in (0..).zip(&self.names) {
             sheet.write_string_with_format(0, column, name, &self.workbook.header)?;

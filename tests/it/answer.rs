@@ -63,17 +63,6 @@ impl Answer {
         Self { columns, rows }
     }
 
-    /// The cells of a column, which the answer has no longer.
-    #[track_caller]
-    pub(crate) fn take_column(&mut self, name: &str) -> Vec<Value> {
-        let Some(at) = self.columns.iter().position(|column| column == name) else {
-            assert!(self.rows.is_empty(), "no column {name} in {self}");
-            return Vec::new();
-        };
-        self.columns.remove(at);
-        self.rows.iter_mut().map(|row| row.remove(at)).collect()
-    }
-
     /// Asserts that it is what was expected.
     #[track_caller]
     pub(crate) fn equals(&self, expected: &Self, what: &str) {
