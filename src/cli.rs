@@ -120,6 +120,9 @@ pub struct QueryFlags {
     /// Read what is new in this journal first (may be repeated)
     #[arg(long, global = true, value_name = "PATH", help_heading = "Answer")]
     pub ingest: Vec<PathBuf>,
+    /// Print the catalog as a metadata file of Datasette
+    #[arg(long)]
+    pub datasette: bool,
     /// Add the queries of this folder, *.sql files with a header like the shipped ones
     #[arg(long, global = true, value_name = "DIR", env = "NARWHAL_JQ_QUERIES", help_heading = "Answer")]
     pub queries: Option<PathBuf>,

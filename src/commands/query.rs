@@ -8,12 +8,20 @@ use super::{Teller, answer, ingest, open_to_read};
 use crate::cli::{Ask, Global};
 use crate::exit::Exit;
 use crate::query::catalog::Query;
+use crate::query::datasette::metadata;
 use crate::query::{caveats, params};
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
     for (path, fault) in &ask.faults {
         teller.warn(&format!("{}: {fault:#}: left out", path.display()));
+    }
+    if ask.flags.datasette {
+        let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+        let mut out = io::stdout().lock();
+        serde_json::to_writer_pretty(&mut out, &metadata(&stem, &ask.catalog)).map_err(io::Error::from)?;
+        writeln!(out)?;
+        return Ok(Exit::Done);
     }
     let Some(query) = &ask.query else {
         list(&ask.catalog)?;

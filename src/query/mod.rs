@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod caveats;
 pub mod check;
 pub mod compare;
+pub mod datasette;
 pub mod diagnosis;
 pub mod params;
 pub mod run;
