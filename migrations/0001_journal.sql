@@ -212,7 +212,7 @@ create table rejects (
     kind text not null check (kind in ('rejected', 'repaired')),
     reason text not null,
     raw blob not null,                      -- the bytes; the first part of a huge line
-    primary key (source_id, byte_offset)
+    primary key (source_id, byte_offset, kind)  -- a row that was mended can be a conflict, too
 ) strict, without rowid;
 
 -- Saved latency targets, in seconds.

@@ -33,6 +33,9 @@ use crate::store::write::{Reached, Reject, RejectKind, Stored, Writer};
 /// Lines per transaction: more gained nothing, fewer cost commits.
 const BATCH_LINES: u64 = 50_000;
 
+/// Between two batches the write lock is free for so long that whoever waits for it gets it.
+const PAUSE: Duration = Duration::from_millis(3);
+
 /// How to read.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -280,6 +283,9 @@ impl Reading<'_, '_, '_> {
             if batch >= batch_lines || may_wait {
                 self.commit(&path, file, &lines)?;
                 self.watcher.advanced(lines.offset() - committed_at);
+                if batch >= batch_lines {
+                    std::thread::sleep(PAUSE);
+                }
                 (committed_at, batch) = (lines.offset(), 0);
             }
         }

@@ -27,29 +27,33 @@ pub(super) enum Look {
 /// # Errors
 /// When the database cannot be read.
 pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<Vec<Result<Look>>> {
-    let is_there = database.metadata().is_ok_and(|metadata| metadata.len() > 0);
-    let known = if is_there {
-        let connection = open_to_look(database, options)?;
-        sources::load_all(&connection).map_err(|error| store::explain(database, error.into()))?
-    } else {
-        Vec::new()
+    let known = match open_to_look(database, options)? {
+        Some(connection) => {
+            sources::load_all(&connection).map_err(|error| store::explain(database, error.into()))?
+        }
+        None => Vec::new(),
     };
     Ok(inputs.iter().map(|input| look_at(input, &known, options)).collect())
 }
 
-/// An older database is brought up to date by opening it for writing, and so is one whose writer was
-/// killed put back to its last commit: that comes first then.
-fn open_to_look(database: &Path, options: &Options) -> Result<Connection> {
-    match store::open_to_read(database, options.busy_timeout) {
-        Ok(connection) => Ok(connection),
-        Err(error)
-            if error.downcast_ref::<store::OlderSchema>().is_some() || store::must_roll_back(&error) =>
-        {
-            store::close(store::open_to_write(database, options.busy_timeout)?)?;
-            store::open_to_read(database, options.busy_timeout)
-        }
-        Err(error) => Err(error),
+/// Opens what there is. An older database is brought up to date by opening it for writing, and one
+/// whose writer was killed is put back to its last commit: that comes first then.
+fn open_to_look(database: &Path, options: &Options) -> Result<Option<Connection>> {
+    if !database.exists() {
+        return Ok(None);
     }
+    let error = match store::open_to_read(database, options.busy_timeout) {
+        Ok(connection) => return Ok(Some(connection)),
+        Err(error) => error,
+    };
+    match error.downcast_ref() {
+        Some(store::Unready::Empty) => return Ok(None),
+        Some(store::Unready::Older(_)) => {}
+        None if store::must_roll_back(&error) => {}
+        None => return Err(error),
+    }
+    store::close(store::open_to_write(database, options.busy_timeout)?)?;
+    store::open_to_read(database, options.busy_timeout).map(Some)
 }
 
 fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Result<Look> {

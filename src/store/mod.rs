@@ -13,6 +13,7 @@ pub mod write;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -36,36 +37,56 @@ pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
         bail!("no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another");
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)
+    let mut connection = Connection::open_with_flags(path, flags)
         .with_context(|| format!("cannot open the database {shown}"))?;
-    connection.busy_timeout(busy_timeout)?;
+    wait_when_busy(&mut connection, busy_timeout)?;
     match schema::version(&connection).map_err(|error| explain(path, error))? {
         schema::Version::Ours(version) if version == schema::LATEST => {}
-        schema::Version::Ours(version) => return Err(OlderSchema(version).into()),
-        schema::Version::Empty => {
-            bail!("the database {shown} is empty: `narwhal-jq ingest JOURNAL` fills it")
-        }
+        schema::Version::Ours(version) => return Err(Unready::Older(version).into()),
+        schema::Version::Empty => return Err(Unready::Empty.into()),
     }
     Ok(connection)
 }
 
-/// The database was made by an older narwhal-jq; opening it for writing brings it up to date.
-#[derive(Debug)]
-pub struct OlderSchema(i64);
+/// A database that an ingest makes ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unready {
+    /// It has no table yet.
+    Empty,
+    /// An older narwhal-jq made it, with this schema.
+    Older(i64),
+}
 
-impl fmt::Display for OlderSchema {
+impl fmt::Display for Unready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the database has schema {}, this narwhal-jq reads {}: `narwhal-jq ingest JOURNAL` brings \
-             it up to date",
-            self.0,
-            schema::LATEST
-        )
+        match self {
+            Self::Empty => write!(f, "the database is empty: `narwhal-jq ingest JOURNAL` fills it"),
+            Self::Older(version) => write!(
+                f,
+                "the database has schema {version}, this narwhal-jq reads {}: `narwhal-jq ingest JOURNAL` \
+                 brings it up to date",
+                schema::LATEST
+            ),
+        }
     }
 }
 
-impl std::error::Error for OlderSchema {}
+impl std::error::Error for Unready {}
+
+/// How long to wait for a lock, in milliseconds. SQLite's handler is a plain function, so it is told
+/// here; a process has one such wish.
+static BUSY_TIMEOUT_MS: AtomicU64 = AtomicU64::new(0);
+
+/// Waits for a lock by asking every millisecond. SQLite's own waiting asks ten times a second once it
+/// has waited a while, and never meets the short pause between two batches of another ingest.
+fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    let millis = u64::try_from(busy_timeout.as_millis()).unwrap_or(u64::MAX);
+    BUSY_TIMEOUT_MS.store(millis, Ordering::Relaxed);
+    connection.busy_handler(Some(|asked| {
+        std::thread::sleep(Duration::from_millis(1));
+        u64::try_from(asked).unwrap_or(0) < BUSY_TIMEOUT_MS.load(Ordering::Relaxed)
+    }))
+}
 
 /// Opens the database for writing, made and brought up to date where needed, in write-ahead mode
 /// so that readers are not blocked.
@@ -78,7 +99,7 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)
         .with_context(|| format!("cannot open the database {shown}"))?;
-    connection.busy_timeout(busy_timeout)?;
+    wait_when_busy(&mut connection, busy_timeout)?;
     let is_new = match schema::version(&connection).map_err(|error| explain(path, error))? {
         schema::Version::Empty => true,
         schema::Version::Ours(_) => false,
@@ -122,9 +143,15 @@ fn switch_to_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::R
 /// When SQLite cannot write what is left.
 pub fn close(connection: Connection) -> Result<()> {
     connection.busy_timeout(Duration::ZERO)?;
-    match connection.pragma_update(None, "journal_mode", "delete") {
-        Err(error) if !is_busy(&error) => return Err(error.into()),
-        _ => {}
+    // Two that end at the same moment are in each other's way for as long as one takes to close.
+    for _ in 0..20 {
+        let mode =
+            connection.pragma_update_and_check(None, "journal_mode", "delete", |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode != "wal" => break,
+            Err(error) if !is_busy(&error) => return Err(error.into()),
+            _ => std::thread::sleep(Duration::from_millis(5)),
+        }
     }
     connection.close().map_err(|(_, error)| error.into())
 }

@@ -150,7 +150,7 @@ impl<'c> Writer<'c> {
             insert_reject: insert(
                 "rejects",
                 &[&["source_id", "line_no", "byte_offset", "len_bytes", "kind", "reason", "raw"]],
-                "on conflict (source_id, byte_offset) do nothing",
+                "on conflict (source_id, byte_offset, kind) do nothing",
             )?,
             runs: HashMap::new(),
             source: CurrentSource::default(),

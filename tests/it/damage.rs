@@ -21,8 +21,8 @@ fn with(more: &str) -> String {
 
 /// What is in `rejects`: line, byte, length, kind, reason.
 fn rejects(lab: &Lab) -> Vec<(i64, i64, i64, String, String)> {
-    let rows =
-        lab.rows("select line_no, byte_offset, len_bytes, kind, reason from rejects order by byte_offset");
+    let rows = lab
+        .rows("select line_no, byte_offset, len_bytes, kind, reason from rejects order by byte_offset, kind");
     rows.into_iter()
         .map(|row| match <[Value; 5]>::try_from(row) {
             Ok(
@@ -568,4 +568,17 @@ fn check_damage(lab: &Lab) {
     assert_eq!(lab.number("select count(*) from terminals") as usize, good + stored_of_damaged);
     assert_eq!(total("lines"), starts.len() - 1, "{lines_damaged} damaged lines");
     lab.run(&["verify"]).exits(0);
+}
+
+#[test]
+fn a_row_that_was_mended_and_is_a_conflict_is_told_as_both() {
+    let lab = Lab::new();
+    let first = with("\"duration_s\": 1.5");
+    let second = with("\"duration_s\": NaN");
+    lab.write("j.jsonl", format!("{first}\n{second}\n"));
+    let summary = lab.ingest("j.jsonl");
+    assert_eq!((&summary["total"]["rejected"], &summary["total"]["repaired"]), (&1.into(), &1.into()));
+    let (at, len) = (first.len() as i64 + 1, second.len() as i64);
+    let found: Vec<_> = rejects(&lab).into_iter().map(|r| (r.0, r.1, r.2, r.3)).collect();
+    assert_eq!(found, [(2, at, len, "rejected".to_owned()), (2, at, len, "repaired".to_owned())]);
 }

@@ -156,6 +156,48 @@ fn what_cannot_be_read_is_said_and_makes_no_database() {
 }
 
 #[test]
+fn an_empty_database_file_is_filled() {
+    let lab = Lab::new();
+    lab.write("j.jsonl", journal());
+    lab.write("narwhal.db", "");
+    lab.run(&["query", "runs"])
+        .exits(1)
+        .says("error: the database is empty: `narwhal-jq ingest JOURNAL` fills it");
+    lab.ingest("j.jsonl");
+    assert_eq!(lab.number("select count(*) from terminals"), 2);
+    let lab = Lab::new();
+    lab.write("j.jsonl", journal());
+    let emptied = Connection::open(lab.path("narwhal.db")).unwrap();
+    emptied.execute_batch("create table t (x); drop table t").unwrap();
+    drop(emptied);
+    lab.ingest("j.jsonl");
+    assert_eq!(lab.number("select count(*) from terminals"), 2);
+}
+
+#[test]
+fn a_second_ingest_gets_its_turn_while_a_long_one_runs() {
+    // More batches than the second could sit out, were it not let in between them.
+    let lab = Lab::new();
+    let rows: String =
+        (0..400_000).map(|at| terminal(RUN, &format!("r{at}"), f64::from(at)) + "\n").collect();
+    lab.write("long.jsonl", rows);
+    lab.write("short.jsonl", journal());
+    lab.ingest("short.jsonl");
+    lab.write("more.jsonl", terminal("1-2", "x", 1.0) + "\n");
+    let mut long = lab.command(&["ingest", "-q", "long.jsonl"]).spawn().unwrap();
+    let began = std::time::Instant::now();
+    while lab.number("select count(*) from sources") < 2 {
+        assert!(began.elapsed().as_secs() < 60, "the long ingest commits its first batch");
+        std::thread::yield_now();
+    }
+    lab.run(&["ingest", "more.jsonl"]).exits(0);
+    let is_running = long.try_wait().unwrap().is_none();
+    assert!(long.wait().unwrap().success());
+    assert_eq!(lab.number("select count(*) from terminals"), 400_003);
+    assert!(is_running, "the second ended while the long one was still running");
+}
+
+#[test]
 fn nothing_but_ingest_and_slo_set_makes_a_database() {
     let lab = Lab::new();
     for arguments in [
