@@ -1,5 +1,5 @@
 -- engine-failures: how often each engine failed, by leg
--- group: outcomes and failures
+-- group: engines
 --
 -- Parameters
 --   run | run | every run | a run id, or `last`: the run that started last

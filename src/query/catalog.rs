@@ -37,6 +37,12 @@ pub enum Type {
     Seconds,
     /// A latency target: seconds, more than 0.
     Target,
+    /// Any other length of time: seconds, more than 0.
+    PositiveSeconds,
+    /// A number, more than 0.
+    PositiveNumber,
+    /// A whole number from 1.
+    Count,
     /// One of these words.
     OneOf(Vec<String>),
 }
@@ -48,6 +54,9 @@ impl Type {
             "text" => Self::Text,
             "seconds" => Self::Seconds,
             "target" => Self::Target,
+            "positive seconds" => Self::PositiveSeconds,
+            "positive number" => Self::PositiveNumber,
+            "count" => Self::Count,
             _ => match text.strip_prefix("one of ") {
                 Some(words) => Self::OneOf(words.split_whitespace().map(str::to_owned).collect()),
                 None => bail!("no parameter has the type {text:?}"),
@@ -60,7 +69,8 @@ impl Type {
         match self {
             Self::Run => "RUN",
             Self::Text => "TEXT",
-            Self::Seconds | Self::Target => "SECONDS",
+            Self::Seconds | Self::Target | Self::PositiveSeconds => "SECONDS",
+            Self::PositiveNumber | Self::Count => "NUMBER",
             Self::OneOf(_) => "WORD",
         }
     }
@@ -125,7 +135,33 @@ macro_rules! shipped {
 }
 
 /// The query files, in the order of the catalog. A test compares them with the folder.
-const SHIPPED: &[(&str, &str)] = shipped!["runs", "outcomes", "refusals", "engine-failures", "attainment"];
+const SHIPPED: &[(&str, &str)] = shipped![
+    "runs",
+    "events",
+    "outcomes",
+    "refusals",
+    "cancellations",
+    "failure-causes",
+    "retries",
+    "attainment",
+    "attainment-misses",
+    "attainment-over-time",
+    "goodput",
+    "latency",
+    "handoff",
+    "queue-waits",
+    "admission-price",
+    "slowest",
+    "engine-failures",
+    "engine-latency",
+    "engine-downtime",
+    "throughput",
+    "wasted-work",
+    "cache",
+    "controller",
+    "floor-breaches",
+    "monitoring",
+];
 
 /// The canned queries that ship with narwhal-jq.
 ///

@@ -52,7 +52,8 @@ fn with_types(query: &Query) -> String {
 fn sql_type(kind: &Type) -> &'static str {
     match kind {
         Type::Run | Type::Text | Type::OneOf(_) => "text",
-        Type::Seconds | Type::Target => "real",
+        Type::Seconds | Type::Target | Type::PositiveSeconds | Type::PositiveNumber => "real",
+        Type::Count => "integer",
     }
 }
 

@@ -23,9 +23,17 @@ pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, Failure> {
             Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Value::Real(seconds),
             _ => return Err(wrong("a number of seconds from 0")),
         },
-        Type::Target => match text.parse::<f64>() {
+        Type::Target | Type::PositiveSeconds => match text.parse::<f64>() {
             Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Value::Real(seconds),
             _ => return Err(wrong("a number of seconds above 0")),
+        },
+        Type::PositiveNumber => match text.parse::<f64>() {
+            Ok(number) if number.is_finite() && number > 0.0 => Value::Real(number),
+            _ => return Err(wrong("a number above 0")),
+        },
+        Type::Count => match text.parse::<i64>() {
+            Ok(count) if count >= 1 => Value::Integer(count),
+            _ => return Err(wrong("a whole number from 1")),
         },
     })
 }
