@@ -79,6 +79,12 @@ pub fn rounded(real: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Seconds for eyes, to the microsecond.
+pub fn micros(seconds: f64) -> String {
+    let text = format!("{seconds:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::io::{Result, Write};
 
 use crate::journal::terminal::Terminal;
 use crate::query::diagnosis::{Diagnosis, Meanwhile, Verdict};
-use crate::text::{escaped, rounded};
+use crate::text::{escaped, micros};
 
 /// Writes the diagnosis. Text of the caller and of engines cannot drive a terminal.
 ///
@@ -51,7 +51,7 @@ fn text(value: &Option<impl AsRef<str>>) -> &str {
 
 /// Seconds, or `-` when there are none.
 fn seconds(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{} s", rounded(value)))
+    value.map_or_else(|| "-".to_owned(), |value| format!("{} s", micros(value)))
 }
 
 fn count(value: Option<i64>) -> String {
@@ -91,10 +91,10 @@ fn run(diagnosis: &Diagnosis) -> String {
 
 fn arrival(diagnosis: &Diagnosis) -> String {
     let wall = match (&diagnosis.arrived_wall, diagnosis.run.wall_error_s) {
-        (Some(wall), Some(error)) => format!("about {wall} (estimated, ± {} s)", rounded(error)),
+        (Some(wall), Some(error)) => format!("about {wall} (estimated, ± {} s)", micros(error)),
         _ => "wall time unknown (no lifecycle event between two rows of the run)".to_owned(),
     };
-    format!("{} s into the run, {wall}", rounded(diagnosis.rel_s))
+    format!("{} s into the run, {wall}", micros(diagnosis.rel_s))
 }
 
 fn tokens(request: &Terminal<'_>) -> String {
@@ -140,7 +140,7 @@ fn handoff(diagnosis: &Diagnosis) -> String {
         None => "unknown whether crossed",
     };
     match diagnosis.handoff_s {
-        Some(handoff_s) => format!("{} s from prefill done to first byte ({kind})", rounded(handoff_s)),
+        Some(handoff_s) => format!("{} s from prefill done to first byte ({kind})", micros(handoff_s)),
         None => "-".to_owned(),
     }
 }
@@ -158,12 +158,15 @@ fn price(diagnosis: &Diagnosis) -> String {
     let happened = match (diagnosis.request.ttft_s, diagnosis.price_error_s) {
         (Some(ttft_s), Some(error_s)) => {
             let side = if error_s < 0.0 { "less" } else { "more" };
-            format!("TTFT was {} s: priced {} s {side}", rounded(ttft_s), rounded(error_s.abs()))
+            format!("TTFT was {} s: priced {} s {side}", micros(ttft_s), micros(error_s.abs()))
         }
-        (Some(ttft_s), None) => format!("TTFT was {} s", rounded(ttft_s)),
+        (Some(ttft_s), None) => format!("TTFT was {} s", micros(ttft_s)),
         (None, _) => "prefill never completed".to_owned(),
     };
-    format!("{} expected ({parts}); {happened}", seconds(price.price_s))
+    match price.price_s {
+        Some(price_s) => format!("{} s expected ({parts}); {happened}", micros(price_s)),
+        None => format!("none could be given ({parts}); {happened}"),
+    }
 }
 
 fn cache(request: &Terminal<'_>) -> Option<String> {
@@ -192,7 +195,7 @@ fn verdict(verdict: &Verdict) -> String {
         (Some(miss), false) => format!("{miss}: not counted, because it was measured before it ended"),
     };
     let name = verdict.slo.as_ref().map(|name| format!(" (SLO {name:?})")).unwrap_or_default();
-    format!("TTFT {} s, TPOT {} s{name}: {held}", rounded(verdict.ttft_s), rounded(verdict.tpot_s))
+    format!("TTFT {} s, TPOT {} s{name}: {held}", micros(verdict.ttft_s), micros(verdict.tpot_s))
 }
 
 fn no_targets() -> String {

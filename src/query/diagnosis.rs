@@ -266,8 +266,12 @@ fn timeline(request: &Terminal<'_>) -> Vec<Step> {
         let Some(at) = entry.at else { continue };
         add(at - arrived, "attempt_failed", failure_text(entry));
         if let (Some(true), Some(backoff_s)) = (entry.retry_scheduled, entry.backoff_s) {
-            let text = format!("retry due after a backoff of {} s", short(backoff_s));
-            add(at - arrived + backoff_s, "retry_due", text);
+            let due_s = at - arrived + backoff_s;
+            let text = match request.duration_s {
+                Some(end_s) if end_s < due_s => "a retry was due now, but the request had ended".to_owned(),
+                _ => format!("retry due after a backoff of {} s", short(backoff_s)),
+            };
+            add(due_s, "retry_due", text);
         }
     }
     if let Some(ttft_s) = request.ttft_s {
@@ -344,7 +348,7 @@ fn on(engine: Option<&str>) -> String {
 }
 
 fn short(seconds: f64) -> String {
-    crate::text::rounded(seconds)
+    crate::text::micros(seconds)
 }
 
 /// The time and the engines that what went on must touch.

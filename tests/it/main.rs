@@ -9,6 +9,7 @@ mod plain;
 mod builds;
 mod counters;
 mod damage;
+mod diagnosis;
 mod docs;
 mod exports;
 mod ingest;

@@ -21,14 +21,17 @@ pub(crate) fn real_journals(shared: &Path) -> Vec<PathBuf> {
     journals
 }
 
-/// The journals of the contract that ship with the project.
+/// The whole journals of the contract that ship with the project.
 pub(crate) fn shipped_journals() -> Vec<PathBuf> {
     let mut journals: Vec<PathBuf> = fs::read_dir(harness::project().join("tests/fixtures"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .collect();
-    journals.retain(|path| !path.file_name().unwrap().to_str().unwrap().starts_with("0.1."));
+    journals.retain(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        !name.starts_with("0.1.") && !name.contains("-part")
+    });
     journals.sort();
     journals.push(harness::project().join("samples/journal.jsonl"));
     journals
