@@ -1,5 +1,7 @@
 //! `compare`: two runs side by side.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use rusqlite::types::{Value, ValueRef};
 
@@ -8,7 +10,7 @@ use crate::cli::{Compare, Global};
 use crate::exit::Exit;
 use crate::output::sink;
 use crate::output::target::Target;
-use crate::query::compare::{COLUMNS, compare};
+use crate::query::compare::{COLUMNS, Figure, compare};
 use crate::query::params::{resolve_run, targets};
 
 pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
@@ -32,15 +34,24 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     }
     target.finish()?;
     teller.note(&format!("a is {a}, b is {b}; difference is b - a; n is requests, of failure rates legs"));
-    let thin: Vec<String> = figures
-        .iter()
-        .filter_map(|figure| Some(format!("{} (needs {})", figure.metric, figure.needs?)))
-        .collect();
-    if !thin.is_empty() {
-        teller.warn(&format!("these rest on too few requests to mean anything: {}", thin.join(", ")));
+    if let Some(thin) = thin_percentiles(&figures) {
+        teller.warn(&format!("these rest on too few requests to mean anything: {thin}"));
     }
     if slo.is_none() {
         teller.note("no attainment: give --ttft and --tpot, or save targets with `narwhal-jq slo set`");
     }
     Ok(Exit::Done)
+}
+
+/// The percentiles that rest on too few requests, by how many they need.
+fn thin_percentiles(figures: &[Figure]) -> Option<String> {
+    let mut by_need: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for figure in figures {
+        if let Some(needs) = figure.needs {
+            by_need.entry(needs).or_default().push(&figure.metric);
+        }
+    }
+    let groups = by_need.iter().map(|(needs, metrics)| format!("{} (needs {needs})", metrics.join(", ")));
+    let groups: Vec<String> = groups.collect();
+    (!groups.is_empty()).then(|| groups.join("; "))
 }

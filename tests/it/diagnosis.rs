@@ -181,7 +181,7 @@ fn two_runs_are_compared_with_the_counts_behind_the_figures() {
         .exits(0)
         .says(&format!("note: a is {a}, b is {b}; difference is b - a"))
         .says("warning: these rest on too few requests to mean anything: ")
-        .says("ttft_s p99 (needs 1000)");
+        .says("queue_wait_s p99, duration_s p99 (needs 1000)");
     let figures = compared.json();
     let figure = |metric: &str| {
         let found = figures.as_array().unwrap().iter().find(|figure| figure["metric"] == metric);
