@@ -32,7 +32,7 @@ selected as (
     join chosen as c on c.run is null or c.run = r.run
 ),
 priced as (
-    select s.run_id, t.terminal, t.price_s, t.ttft_s
+    select s.run_id, t.terminal, t.price_s, t.ttft_s, t.price_s - t.ttft_s as error_s
     from selected as s
     join terminals as t on t.run_id = s.run_id
     where t.price_s is not null
@@ -40,35 +40,40 @@ priced as (
         and t.arrived - s.first_s < coalesce(:to, 1e300)
         and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
 ),
-measured as (
-    select run_id, terminal, 'price' as measure, price_s as v
-    from priced
-    union all
-    select run_id, terminal, 'ttft', ttft_s
-    from priced
-    where ttft_s is not null
-    union all
-    select run_id, terminal, 'error', price_s - ttft_s
-    from priced
-    where ttft_s is not null
-),
+-- Ordered as k is, n needs no second sort.
 ranked as (
-    select run_id, terminal, measure, v,
-        row_number() over (
-            partition by run_id, terminal, measure
-            order by v
-            rows between unbounded preceding and unbounded following
-        ) as k,
+    select run_id, terminal, 'price' as measure, price_s as v,
+        row_number() over (partition by run_id, terminal order by price_s) as k,
         count(*) over (
-            partition by run_id, terminal, measure
-            order by v
+            partition by run_id, terminal
+            order by price_s
             rows between unbounded preceding and unbounded following
         ) as n
-    from measured
+    from priced
+    union all
+    select run_id, terminal, 'ttft', ttft_s,
+        row_number() over (partition by run_id, terminal order by ttft_s),
+        count(*) over (
+            partition by run_id, terminal
+            order by ttft_s
+            rows between unbounded preceding and unbounded following
+        )
+    from priced
+    where ttft_s is not null
+    union all
+    select run_id, terminal, 'error', error_s,
+        row_number() over (partition by run_id, terminal order by error_s),
+        count(*) over (
+            partition by run_id, terminal
+            order by error_s
+            rows between unbounded preceding and unbounded following
+        )
+    from priced
+    where error_s is not null
 ),
 by_outcome as (
     select run_id, terminal,
-        max(n) as priced_requests,
+        max(n) filter (where measure = 'price') as priced_requests,
         min(v) filter (where measure = 'price' and 100 * k >= 50 * n) as price_p50,
         min(v) filter (where measure = 'ttft' and 100 * k >= 50 * n) as ttft_p50,
         min(v) filter (where measure = 'error' and 100 * k >= 50 * n) as error_p50,

@@ -41,32 +41,37 @@ completed as (
         and t.arrived - s.first_s < coalesce(:to, 1e300)
         and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
 ),
-measured as (
-    select run_id, prefill_iid as engine, 'ttft_s' as metric, ttft_s as v
+-- Ordered as k is, n needs no second sort.
+ranked as (
+    select run_id, prefill_iid as engine, 'ttft_s' as metric, ttft_s as v,
+        row_number() over (partition by run_id, prefill_iid order by ttft_s) as k,
+        count(*) over (
+            partition by run_id, prefill_iid
+            order by ttft_s
+            rows between unbounded preceding and unbounded following
+        ) as n
     from completed
     where prefill_iid is not null and ttft_s is not null
     union all
-    select run_id, decode_iid, 'tpot_s', tpot_s
+    select run_id, decode_iid, 'tpot_s', tpot_s,
+        row_number() over (partition by run_id, decode_iid order by tpot_s),
+        count(*) over (
+            partition by run_id, decode_iid
+            order by tpot_s
+            rows between unbounded preceding and unbounded following
+        )
     from completed
     where decode_iid is not null and tpot_s is not null
     union all
-    select run_id, decode_iid, 'decode_tpot_s', decode_tpot_s
+    select run_id, decode_iid, 'decode_tpot_s', decode_tpot_s,
+        row_number() over (partition by run_id, decode_iid order by decode_tpot_s),
+        count(*) over (
+            partition by run_id, decode_iid
+            order by decode_tpot_s
+            rows between unbounded preceding and unbounded following
+        )
     from completed
     where decode_iid is not null and decode_tpot_s is not null
-),
-ranked as (
-    select run_id, engine, metric, v,
-        row_number() over (
-            partition by run_id, engine, metric
-            order by v
-            rows between unbounded preceding and unbounded following
-        ) as k,
-        count(*) over (
-            partition by run_id, engine, metric
-            order by v
-            rows between unbounded preceding and unbounded following
-        ) as n
-    from measured
 ),
 by_engine as (
     select run_id, engine, metric, max(n) as values_known,

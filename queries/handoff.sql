@@ -44,13 +44,10 @@ measured as (
         and t.arrived - s.first_s < coalesce(:to, 1e300)
         and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
 ),
+-- Ordered as k is, n needs no second sort.
 ranked as (
     select run_id, kind, v,
-        row_number() over (
-            partition by run_id, kind
-            order by v
-            rows between unbounded preceding and unbounded following
-        ) as k,
+        row_number() over (partition by run_id, kind order by v) as k,
         count(*) over (
             partition by run_id, kind
             order by v

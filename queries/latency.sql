@@ -58,86 +58,114 @@ completed as (
         and t.arrived - s.first_s < coalesce(:to, 1e300)
         and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
 ),
-summed as (
-    select run_id,
-        count(ttft_s) as ttft_n, avg(ttft_s) as ttft_mean,
-        count(tpot_s) as tpot_n, avg(tpot_s) as tpot_mean,
-        count(first_byte_s) as first_byte_n, avg(first_byte_s) as first_byte_mean,
-        count(decode_tpot_s) as decode_tpot_n, avg(decode_tpot_s) as decode_tpot_mean,
-        count(queue_wait_s) as queue_wait_n, avg(queue_wait_s) as queue_wait_mean,
-        count(duration_s) as duration_n, avg(duration_s) as duration_mean
-    from completed
-    group by run_id
-),
-counted as (
-    select c.run_id, m.metric_no,
-        case m.metric_no
-            when 1 then c.ttft_n
-            when 2 then c.tpot_n
-            when 3 then c.first_byte_n
-            when 4 then c.decode_tpot_n
-            when 5 then c.queue_wait_n
-            else c.duration_n
-        end as n,
-        case m.metric_no
-            when 1 then c.ttft_mean
-            when 2 then c.tpot_mean
-            when 3 then c.first_byte_mean
-            when 4 then c.decode_tpot_mean
-            when 5 then c.queue_wait_mean
-            else c.duration_mean
-        end as mean
-    from summed as c
-    join metrics as m on 1 = 1
-),
+-- Ordered as k is, n needs no second sort.
 ranked as (
     select run_id, 1 as metric_no, ttft_s as v,
-        row_number() over (partition by run_id order by ttft_s) as k
+        row_number() over (partition by run_id order by ttft_s) as k,
+        count(*) over (
+            partition by run_id
+            order by ttft_s
+            rows between unbounded preceding and unbounded following
+        ) as n,
+        avg(ttft_s) over (
+            partition by run_id
+            order by ttft_s
+            rows between unbounded preceding and unbounded following
+        ) as mean
     from completed
     where ttft_s is not null
     union all
     select run_id, 2, tpot_s,
-        row_number() over (partition by run_id order by tpot_s)
+        row_number() over (partition by run_id order by tpot_s),
+        count(*) over (
+            partition by run_id
+            order by tpot_s
+            rows between unbounded preceding and unbounded following
+        ),
+        avg(tpot_s) over (
+            partition by run_id
+            order by tpot_s
+            rows between unbounded preceding and unbounded following
+        )
     from completed
     where tpot_s is not null
     union all
     select run_id, 3, first_byte_s,
-        row_number() over (partition by run_id order by first_byte_s)
+        row_number() over (partition by run_id order by first_byte_s),
+        count(*) over (
+            partition by run_id
+            order by first_byte_s
+            rows between unbounded preceding and unbounded following
+        ),
+        avg(first_byte_s) over (
+            partition by run_id
+            order by first_byte_s
+            rows between unbounded preceding and unbounded following
+        )
     from completed
     where first_byte_s is not null
     union all
     select run_id, 4, decode_tpot_s,
-        row_number() over (partition by run_id order by decode_tpot_s)
+        row_number() over (partition by run_id order by decode_tpot_s),
+        count(*) over (
+            partition by run_id
+            order by decode_tpot_s
+            rows between unbounded preceding and unbounded following
+        ),
+        avg(decode_tpot_s) over (
+            partition by run_id
+            order by decode_tpot_s
+            rows between unbounded preceding and unbounded following
+        )
     from completed
     where decode_tpot_s is not null
     union all
     select run_id, 5, queue_wait_s,
-        row_number() over (partition by run_id order by queue_wait_s)
+        row_number() over (partition by run_id order by queue_wait_s),
+        count(*) over (
+            partition by run_id
+            order by queue_wait_s
+            rows between unbounded preceding and unbounded following
+        ),
+        avg(queue_wait_s) over (
+            partition by run_id
+            order by queue_wait_s
+            rows between unbounded preceding and unbounded following
+        )
     from completed
     where queue_wait_s is not null
     union all
     select run_id, 6, duration_s,
-        row_number() over (partition by run_id order by duration_s)
+        row_number() over (partition by run_id order by duration_s),
+        count(*) over (
+            partition by run_id
+            order by duration_s
+            rows between unbounded preceding and unbounded following
+        ),
+        avg(duration_s) over (
+            partition by run_id
+            order by duration_s
+            rows between unbounded preceding and unbounded following
+        )
     from completed
     where duration_s is not null
 ),
 by_metric as (
-    select r.run_id, r.metric_no,
-        min(r.v) filter (where 100 * r.k >= 50 * c.n) as p50,
-        min(r.v) filter (where 100 * r.k >= 90 * c.n) as p90,
-        min(r.v) filter (where 100 * r.k >= 95 * c.n) as p95,
-        min(r.v) filter (where 100 * r.k >= 99 * c.n) as p99,
-        max(r.v) as largest
-    from ranked as r
-    join counted as c on c.run_id = r.run_id and c.metric_no = r.metric_no
-    where 100 * r.k >= 50 * c.n
-    group by r.run_id, r.metric_no
+    select run_id, metric_no, max(n) as values_known, max(mean) as average,
+        min(v) filter (where 100 * k >= 50 * n) as p50,
+        min(v) filter (where 100 * k >= 90 * n) as p90,
+        min(v) filter (where 100 * k >= 95 * n) as p95,
+        min(v) filter (where 100 * k >= 99 * n) as p99,
+        max(v) as largest
+    from ranked
+    where 100 * k >= 50 * n
+    group by run_id, metric_no
 )
 select
     s.run as run,
     m.metric as metric,
-    coalesce(c.n, 0) as n,
-    c.mean as mean,
+    coalesce(b.values_known, 0) as n,
+    b.average as mean,
     b.p50 as p50,
     b.p90 as p90,
     b.p95 as p95,
@@ -145,6 +173,5 @@ select
     b.largest as max
 from selected as s
 join metrics as m on 1 = 1
-left join counted as c on c.run_id = s.run_id and c.metric_no = m.metric_no
 left join by_metric as b on b.run_id = s.run_id and b.metric_no = m.metric_no
 order by s.started_at, s.run, m.metric_no

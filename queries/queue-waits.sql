@@ -60,36 +60,47 @@ releases as (
     from asked
     group by run_id
 ),
-measured as (
-    select run_id, 1 as stage_no, queue_wait_admission_s as v
+-- Ordered as k is, n needs no second sort.
+ranked as (
+    select run_id, 1 as stage_no, queue_wait_admission_s as v,
+        row_number() over (partition by run_id order by queue_wait_admission_s) as k,
+        count(*) over (
+            partition by run_id
+            order by queue_wait_admission_s
+            rows between unbounded preceding and unbounded following
+        ) as n
     from asked
     where queue_wait_admission_s is not null
     union all
-    select run_id, 2, queue_wait_prefill_s
+    select run_id, 2, queue_wait_prefill_s,
+        row_number() over (partition by run_id order by queue_wait_prefill_s),
+        count(*) over (
+            partition by run_id
+            order by queue_wait_prefill_s
+            rows between unbounded preceding and unbounded following
+        )
     from asked
     where queue_wait_prefill_s is not null
     union all
-    select run_id, 3, queue_wait_decode_s
+    select run_id, 3, queue_wait_decode_s,
+        row_number() over (partition by run_id order by queue_wait_decode_s),
+        count(*) over (
+            partition by run_id
+            order by queue_wait_decode_s
+            rows between unbounded preceding and unbounded following
+        )
     from asked
     where queue_wait_decode_s is not null
     union all
-    select run_id, 4, queue_wait_s
+    select run_id, 4, queue_wait_s,
+        row_number() over (partition by run_id order by queue_wait_s),
+        count(*) over (
+            partition by run_id
+            order by queue_wait_s
+            rows between unbounded preceding and unbounded following
+        )
     from asked
     where queue_wait_s is not null
-),
-ranked as (
-    select run_id, stage_no, v,
-        row_number() over (
-            partition by run_id, stage_no
-            order by v
-            rows between unbounded preceding and unbounded following
-        ) as k,
-        count(*) over (
-            partition by run_id, stage_no
-            order by v
-            rows between unbounded preceding and unbounded following
-        ) as n
-    from measured
 ),
 by_stage as (
     select run_id, stage_no, max(n) as values_known,

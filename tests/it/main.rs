@@ -7,6 +7,7 @@ mod journals;
 mod plain;
 
 mod builds;
+mod catalog;
 mod counters;
 mod damage;
 mod diagnosis;
