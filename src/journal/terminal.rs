@@ -44,17 +44,23 @@ macro_rules! object {
                     return Ok(None);
                 }
                 reader.begin_object()?;
-                while let Some(key) = reader.next_key()? {
-                    let Some(at) = find(FIELDS, next, &key) else {
-                        let value = reader.value()?;
-                        if object.extra.contains_key(key.as_ref()) {
-                            return Err(reader.twice(&key));
-                        }
-                        object.extra.insert(key.into_owned(), value);
-                        continue;
+                loop {
+                    let at = if next < FIELDS.len() && reader.next_key_is(FIELDS[next]) {
+                        next
+                    } else {
+                        let Some(key) = reader.next_key()? else { break };
+                        let Some(at) = find(FIELDS, next, &key) else {
+                            let value = reader.value()?;
+                            if object.extra.contains_key(key.as_ref()) {
+                                return Err(reader.twice(&key));
+                            }
+                            object.extra.insert(key.into_owned(), value);
+                            continue;
+                        };
+                        at
                     };
                     if seen & (1 << at) != 0 {
-                        return Err(reader.twice(&key));
+                        return Err(reader.twice(FIELDS[at]));
                     }
                     seen |= 1 << at;
                     next = at + 1;

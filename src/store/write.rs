@@ -436,14 +436,18 @@ fn text(text: Option<String>) -> ToSqlOutput<'static> {
     ToSqlOutput::Owned(text.map_or(Sql::Null, Sql::Text))
 }
 
-/// Binds one cell after the other.
+/// Binds one cell after the other. A null needs no binding: the statement begins with none.
 fn binder<'s, 'c>(
     statement: &'s mut Statement<'c>,
 ) -> impl FnMut(ToSqlOutput<'_>) -> Result<()> + use<'s, 'c> {
+    statement.clear_bindings();
     let mut at = 0;
     move |cell| {
         at += 1;
-        statement.raw_bind_parameter(at, cell)
+        match cell {
+            ToSqlOutput::Owned(Sql::Null) => Ok(()),
+            cell => statement.raw_bind_parameter(at, cell),
+        }
     }
 }
 
