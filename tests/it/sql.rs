@@ -88,7 +88,7 @@ fn wrong_sql_is_told_with_its_place() {
 #[test]
 fn a_wrong_query_is_told_with_the_way_out() {
     let lab = lab();
-    lab.run(&["query", "attainmnt"]).exits(2).says("a similar subcommand exists: 'attainment'");
+    lab.run(&["query", "outcoms"]).exits(2).says("a similar subcommand exists: 'outcomes'");
     lab.run(&["query", "outcomes", "--rum", "x"]).exits(2).says("a similar argument exists: '--run'");
     lab.run(&["query", "outcomes", "--run", "x"]).exits(1).says(
         "error: no run \"x\" in the database: `narwhal-jq query runs` lists them, `last` is the newest",
