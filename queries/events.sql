@@ -1,5 +1,6 @@
 -- events: what the router did and saw, in the order it was written
 -- group: runs and events
+-- caveat: stepped clock
 --
 -- Parameters
 --   run | run | every run | a run id, or `last`: the run that started last

@@ -1,5 +1,6 @@
 -- runs: which router processes wrote the journal, and when
 -- group: runs and events
+-- caveat: stepped clock
 --
 -- Parameters
 --   run | run | every run | a run id, or `last`: the run that started last
@@ -23,7 +24,7 @@
 --
 -- Reading it
 --   The build columns are null unless build_certainty is exact. wall_offset_s is null without a
---   lifecycle event between two rows of the run, and in this release always.
+--   lifecycle event between two rows of the run, and when no offset fits all of them (a stepped clock).
 with
 chosen as (
     select case when :run = 'last' then newest.run else :run end as run

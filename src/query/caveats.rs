@@ -14,6 +14,7 @@ use super::run::Bound;
 pub fn of(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<Vec<String>> {
     match query.caveat.as_deref() {
         Some("unavailable accounting") => unavailable_accounting(connection, bound),
+        Some("stepped clock") => stepped_clock(connection, bound),
         _ => Ok(Vec::new()),
     }
 }
@@ -46,6 +47,27 @@ fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Ve
             "run {run}: token accounting is unavailable, so the output of its {completed} completed \
              requests is unknown and none of them counts as met under the policy {policy}; \
              `--policy router` does not need it"
+        ))
+    })
+    .collect()
+}
+
+/// A run whose lifecycle events allow no offset at all: its wall clock was set while it ran.
+fn stepped_clock(connection: &Connection, bound: &[Bound]) -> Result<Vec<String>> {
+    let mut find = connection.prepare(
+        "select run from runs
+         where wall_low_s > wall_high_s
+             and (:run is null or run = :run
+                 or (:run = 'last' and run = (select run from runs order by started_at desc, run desc limit 1)))
+         order by started_at, run",
+    )?;
+    let run = bound.iter().find(|(name, _)| name == ":run").map_or(&Value::Null, |(_, value)| value);
+    let runs = find.query_map(&[(":run", run)], |row| row.get::<_, String>(0))?;
+    runs.map(|run| {
+        Ok(format!(
+            "the wall clock of run {} was stepped while it ran: no offset fits all its lifecycle events, so its \
+             estimated wall times are null",
+            run?
         ))
     })
     .collect()

@@ -582,3 +582,20 @@ fn same(one: &Value, other: &Value) -> bool {
         _ => one == other,
     }
 }
+
+#[test]
+fn the_reference_itself_agrees_with_the_routers() {
+    let test = "the_reference_itself_agrees_with_the_routers";
+    let Some(shared) = harness::real_journals(test) else { return };
+    if !harness::has_program(test, "python3") {
+        return;
+    }
+    let output = std::process::Command::new("python3")
+        .args(["-B".as_ref(), harness::project().join("tests/reference/counters.py").as_os_str()])
+        .arg(shared.join("journals"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("0 unexplained"), "{said}");
+}

@@ -20,3 +20,4 @@ mod properties;
 mod queries;
 mod shell;
 mod sql;
+mod wall_clock;
