@@ -16,6 +16,7 @@ pub mod lines;
 pub mod pieces;
 pub mod row;
 pub mod terminal;
+pub mod write;
 
 /// The `schema` of every row of the contract.
 pub const SCHEMA: &str = "narwhal.journal";

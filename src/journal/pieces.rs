@@ -108,8 +108,8 @@ fn valid_text(bytes: &[u8]) -> &str {
     }
 }
 
-/// Where the next row may begin.
-fn next_beginning(line: &[u8], from: usize) -> Option<usize> {
+/// Where the next row may begin: in a damaged line also behind a torn one.
+pub(crate) fn next_beginning(line: &[u8], from: usize) -> Option<usize> {
     memchr::memchr_iter(b'{', &line[from..])
         .map(|at| from + at)
         .find(|at| BEGINNINGS.iter().any(|beginning| line[*at..].starts_with(beginning)))

@@ -1,15 +1,14 @@
 //! The stored rows as the journal they came from: JSON Lines in the order read.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;
-use serde::Serialize;
-use serde_json::ser::Formatter;
 
 use super::builds::{self, BUILD_COLUMNS};
 use super::events::{self, EVENT_COLUMNS};
 use super::rows::TerminalReader;
+use crate::journal::write::write_line;
 
 /// Writes every stored row, by source in the order first read, then by place. How many there were.
 ///
@@ -45,40 +44,4 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
     }
     out.flush().context("cannot write the rest")?;
     Ok(count)
-}
-
-fn write_line(out: &mut dyn Write, row: &impl Serialize) -> Result<()> {
-    row.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Spaced))?;
-    Ok(out.write_all(b"\n")?)
-}
-
-/// Separators and escapes as the journal's writer has them, so that an exported row looks like
-/// one and can be found again when a line is torn.
-struct Spaced;
-
-impl Formatter for Spaced {
-    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { out.write_all(b", ") }
-    }
-
-    fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b": ")
-    }
-
-    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { out.write_all(b", ") }
-    }
-
-    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        for c in fragment.chars() {
-            if c.is_ascii() && c != '\u{7f}' {
-                out.write_all(&[c as u8])?;
-            } else {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(out, "\\u{unit:04x}")?;
-                }
-            }
-        }
-        Ok(())
-    }
 }
