@@ -76,6 +76,8 @@ enum Command {
     Sql(Sql),
     /// Write tables, queries or the journal to files: CSV, a workbook, JSON Lines
     Export(Export),
+    /// Write a journal that can be published: no engine, client, host or address in it
+    Redact(Redact),
     /// Save the latency targets that queries use when none are given
     #[command(subcommand)]
     Slo(Slo),
@@ -313,6 +315,24 @@ pub struct ExportWanted {
     pub given: ArgMatches,
 }
 
+/// `redact`.
+#[derive(Debug, Args)]
+pub struct Redact {
+    /// Journals: files, folders with journals in them, or `-`
+    #[arg(required_unless_present = "check", value_name = "JOURNAL")]
+    pub journals: Vec<PathBuf>,
+    /// The file to write, which appears when it is whole
+    #[arg(short, long, required_unless_present = "check", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// A secret of at least 16 bytes: with the same one, the same names get the same pseudonyms in
+    /// every call
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Report what a file still gives away, as FILE:LINE:BYTE, and exit with 1 if there is any
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["journals", "output", "key"])]
+    pub check: Option<PathBuf>,
+}
+
 /// `slo`.
 #[derive(Debug, Subcommand)]
 pub enum Slo {
@@ -389,6 +409,8 @@ pub enum Subcommanded {
     Sql(Sql),
     /// `export`
     Export(Box<ExportWanted>),
+    /// `redact`
+    Redact(Redact),
     /// `slo`
     Slo(Slo),
     /// `status`
@@ -438,6 +460,7 @@ pub fn parse() -> Result<Wanted> {
             let (_, given) = matches.subcommand().expect("`export` was parsed");
             Subcommanded::Export(Box::new(ExportWanted { flags, catalog, given: given.clone() }))
         }
+        Command::Redact(flags) => Subcommanded::Redact(flags),
         Command::Slo(action) => Subcommanded::Slo(action),
         Command::Status => Subcommanded::Status,
         Command::Verify => Subcommanded::Verify,

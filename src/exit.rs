@@ -8,8 +8,8 @@ use std::io;
 pub enum Exit {
     /// Done; also when nothing was new or some lines were rejected.
     Done = 0,
-    /// Failed; also when one of several files could not be read, or not one line of a file was a
-    /// journal row.
+    /// Failed; also when one of several files could not be read, not one line of a file was a
+    /// journal row, or `redact --check` found something.
     Failed = 1,
     /// Wrong usage.
     Usage = 2,
@@ -30,7 +30,7 @@ pub const HELP: &str = "\
 Exit codes:
   0    done, also when nothing was new or some lines were rejected (said on stderr)
   1    failed, also when one of several files could not be read (the others are ingested),
-       or not one line of a file was a journal row
+       not one line of a file was a journal row, or redact --check found something
   2    wrong usage
   3    --strict met a bad line
   4    the database was busy for longer than --busy-timeout

@@ -15,6 +15,7 @@
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | canned questions and their parameters | [`query`] | how tables are filled |
 //! | one request, two runs, limits | [`query::diagnosis`], [`query::compare`], [`query::check`] | how tables are filled |
+//! | a journal that can be published | [`mod@redact`] | SQLite |
 //! | answers as text | [`output`], [`text`] | where they come from |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
 //!
@@ -28,5 +29,6 @@ pub mod ingest;
 pub mod journal;
 pub mod output;
 pub mod query;
+pub mod redact;
 pub mod store;
 pub mod text;

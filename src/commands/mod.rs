@@ -5,6 +5,7 @@ mod compare;
 mod export;
 mod ingest;
 mod query;
+mod redact;
 mod rejects;
 mod show;
 mod slo;
@@ -39,6 +40,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Check(flags) => check::run(global, flags),
         Subcommanded::Sql(flags) => sql::run(global, flags),
         Subcommanded::Export(wanted) => export::run(global, wanted),
+        Subcommanded::Redact(flags) => redact::run(global, flags),
         Subcommanded::Slo(action) => slo::run(global, action),
         Subcommanded::Status => status::run(global),
         Subcommanded::Verify => verify::run(global),

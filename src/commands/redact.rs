@@ -1,0 +1,149 @@
+//! `redact`: a journal that can be published, and what one still gives away.
+
+use std::fs::{self, Metadata};
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+
+use super::Teller;
+use crate::cli::{Global, Redact};
+use crate::exit::{Exit, Failure};
+use crate::journal::inputs::{self, Input};
+use crate::output::target::Target;
+use crate::redact::check::check_line;
+use crate::redact::{Account, Key, Report, Source, redact};
+use crate::text::json_string;
+
+/// How much of a finding is shown, in characters.
+const SHOWN: usize = 120;
+
+pub(super) fn run(global: &Global, flags: &Redact) -> Result<Exit> {
+    let teller = Teller::new(global);
+    match (&flags.check, &flags.output) {
+        (Some(file), _) => check(teller, file),
+        (None, Some(output)) => write(teller, flags, output),
+        (None, None) => Err(Failure::usage("no output: name it with -o FILE").into()),
+    }
+}
+
+fn write(teller: Teller, flags: &Redact, output: &Path) -> Result<Exit> {
+    let inputs = find_inputs(teller, &flags.journals)?;
+    refuse_to_overwrite(&inputs, flags.key.as_deref(), output)?;
+    let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
+    }
+    let mut target = Target::open(Some(output))?;
+    let report = redact(&inputs, key, target.writer(), &stop)
+        .with_context(|| format!("cannot make {}", output.display()))?;
+    let has_rows = report.accounts.iter().any(|account| account.rows > 0);
+    let no_journals = report.accounts.iter().filter(|account| account.is_no_journal()).count();
+    if has_rows || no_journals == 0 {
+        target.finish()?;
+    }
+    tell(teller, &report, output);
+    Ok(if no_journals > 0 { Exit::Failed } else { Exit::Done })
+}
+
+fn find_inputs(teller: Teller, paths: &[PathBuf]) -> Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for path in paths {
+        let found = inputs::find(path)?;
+        inputs.extend(found.inputs);
+        for skipped in found.skipped {
+            teller.note(&format!("{}: skipped, not a journal by its name", skipped.display()));
+        }
+    }
+    Ok(inputs)
+}
+
+/// The output may not be an input under any name, nor the key, nor anything but a plain file.
+fn refuse_to_overwrite(inputs: &[Input], key: Option<&Path>, output: &Path) -> Result<()> {
+    let Ok(old) = fs::metadata(output) else {
+        return Ok(());
+    };
+    let shown = output.display();
+    if !old.is_file() {
+        return Err(Failure::usage(format!("{shown} is no plain file: give another one to -o")).into());
+    }
+    let is_old = |other: io::Result<Metadata>| {
+        other.is_ok_and(|other| (other.dev(), other.ino()) == (old.dev(), old.ino()))
+    };
+    let is_input = |input: &Input| match input {
+        Input::File(path) => path == output || is_old(fs::metadata(path)),
+        Input::Stdin => is_old(metadata_of_stdin()),
+    };
+    if let Some(input) = inputs.iter().find(|input| is_input(input)) {
+        let message = format!("{shown} is the input {}, too: give another file to -o", input.label());
+        return Err(Failure::usage(message).into());
+    }
+    if key.is_some_and(|key| is_old(fs::metadata(key))) {
+        return Err(Failure::usage(format!("{shown} is the key, too: give another file to -o")).into());
+    }
+    Ok(())
+}
+
+fn metadata_of_stdin() -> io::Result<Metadata> {
+    fs::File::from(io::stdin().as_fd().try_clone_to_owned()?).metadata()
+}
+
+fn tell(teller: Teller, report: &Report, output: &Path) {
+    for account in &report.accounts {
+        if account.is_no_journal() {
+            teller.error(&format!("{}: not one line is a journal row", account.path));
+        } else if account.lines == 0 {
+            teller.note(&format!("{}: empty", account.path));
+        }
+        if let Some(first) = &account.first_left_out {
+            teller.warn(&format!("left out, because it is no row: {first}{}", and_more(account.left_out)));
+        }
+    }
+    let sum = |count: fn(&Account) -> u64| report.accounts.iter().map(count).sum::<u64>();
+    let rows = sum(|account| account.rows);
+    if rows == 0 && report.accounts.iter().any(Account::is_no_journal) {
+        return;
+    }
+    teller.note(&format!(
+        "{}: {rows} rows, {} repaired, {} parts left out; {} engines, {} hosts of URLs renamed",
+        output.display(),
+        sum(|account| account.repaired),
+        sum(|account| account.left_out),
+        report.engines,
+        report.hosts
+    ));
+}
+
+fn and_more(count: u64) -> String {
+    if count > 1 { format!(" (and {} more of this file)", count - 1) } else { String::new() }
+}
+
+fn check(teller: Teller, path: &Path) -> Result<Exit> {
+    let input = if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) };
+    let mut source = Source::open(&input)?;
+    let label = source.label();
+    let mut out = BufWriter::new(io::stdout());
+    let (mut lines, mut found) = (0_u64, 0_u64);
+    source.read(&mut |line| {
+        lines += 1;
+        for finding in check_line(line) {
+            found += 1;
+            let at = line.offset + finding.at as u64;
+            let text: String = finding.text.chars().take(SHOWN).collect();
+            writeln!(out, "{label}:{}:{at}: {}: {}", line.number, finding.what, json_string(&text))?;
+        }
+        Ok(())
+    })?;
+    out.flush()?;
+    if found > 0 {
+        teller.warn(&format!("{label}: {found} found in {lines} lines"));
+        return Ok(Exit::Failed);
+    }
+    teller.note(&format!("{label}: nothing found in {lines} lines"));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,89 @@
+//! What a file still gives away, as far as its looks tell.
+//!
+//! Knows shapes and field names, and no names: an engine that is called like a pseudonym is taken
+//! for one, a bare host name for a word.
+
+use std::borrow::Cow;
+
+use super::fields::Role;
+use super::names::PSEUDONYM;
+use super::redactor::CLIENT_PSEUDONYM;
+use super::shapes::{next_place, shape_at};
+use super::strings::each_string;
+use crate::journal::lines::Line;
+use crate::journal::pieces::{Content, read_line};
+
+/// Something that should not be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Its first byte in the line; of a text with escapes, the first byte of the text.
+    pub at: usize,
+    /// What it looks like.
+    pub what: &'static str,
+    /// The text found.
+    pub text: String,
+}
+
+/// What a line gives away, in the order of the bytes.
+pub fn check_line(line: &Line<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let is_row = matches!(read_line(line.bytes), Content::Row(_));
+    each_string(line.bytes, |quoted| {
+        let text = quoted.text();
+        let name = match quoted.role {
+            Role::Engine if !is_engine_pseudonym(&text) => Some("an engine id"),
+            Role::Client if !is_client_pseudonym(&text) => Some("a client id"),
+            _ => None,
+        };
+        if let Some(what) = name {
+            findings.push(Finding { at: quoted.at, what, text: text.into_owned() });
+        } else if is_row {
+            let is_plain = text.len() == quoted.raw.len();
+            each_shape(&text, |at, finding| {
+                findings.push(Finding { at: quoted.at + if is_plain { at } else { 0 }, ..finding });
+            });
+        }
+    });
+    // What is no row is looked at as it stands: its strings cannot be told from the rest.
+    if !is_row {
+        each_shape(&as_ascii_or_utf8(line.bytes), |at, finding| findings.push(Finding { at, ..finding }));
+        findings.sort_by_key(|finding| finding.at);
+    }
+    findings
+}
+
+/// The bytes as text of the same length.
+fn as_ascii_or_utf8(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => bytes.iter().map(|byte| if byte.is_ascii() { *byte as char } else { '?' }).collect(),
+    }
+}
+
+/// Calls `take` with every shape of a text and its place.
+pub(super) fn each_shape(text: &str, mut take: impl FnMut(usize, Finding)) {
+    let mut at = 0;
+    while at < text.len() {
+        match shape_at(text, at) {
+            Some((shape, end)) => {
+                take(at, Finding { at, what: shape.name(), text: text[at..end].to_owned() });
+                at = end.max(at + 1);
+            }
+            None => at = next_place(text, at),
+        }
+    }
+}
+
+/// Whether an engine's id can be a pseudonym, or names nothing.
+fn is_engine_pseudonym(id: &str) -> bool {
+    id.is_empty() || id == "<engine>" || has_hex_behind(id, PSEUDONYM)
+}
+
+fn is_client_pseudonym(id: &str) -> bool {
+    id.is_empty() || (has_hex_behind(id, CLIENT_PSEUDONYM) && id.len() == CLIENT_PSEUDONYM.len() + 16)
+}
+
+fn has_hex_behind(text: &str, prefix: &str) -> bool {
+    text.strip_prefix(prefix)
+        .is_some_and(|hex| !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}

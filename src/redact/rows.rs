@@ -1,0 +1,210 @@
+//! Which parts of a row are names, labels and texts.
+//!
+//! What the contract closes stays: field names, and label fields as long as they hold one word
+//! ([`super::fields`]). `run` and `rid` are the router's own random ids and stay, so that a
+//! redacted journal has the same runs and requests.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::fields::{Role, is_field_word, is_label, role_of};
+use super::redactor::Redactor;
+use super::shapes::is_word;
+use crate::journal::build::Build;
+use crate::journal::event::Event;
+use crate::journal::json::Object;
+use crate::journal::row::Row;
+use crate::journal::terminal::{AttemptFailure, CachePlacement, Terminal};
+
+impl Redactor {
+    /// Redacts every string of a row, keys included.
+    pub fn row(&self, row: &mut Row<'_>) {
+        match row {
+            Row::Build(row) => Of { redactor: self, client: None }.build(row),
+            Row::Terminal(row) => {
+                let client = row.client_rid.take();
+                Of { redactor: self, client: client.as_deref() }.terminal(row);
+                row.client_rid = client.map(|id| Cow::Owned(self.client(&id)));
+            }
+            Row::Event(row) => {
+                let client = row.detail.get("client_rid").and_then(Value::as_str).map(str::to_owned);
+                Of { redactor: self, client: client.as_deref() }.event(row);
+            }
+        }
+    }
+}
+
+/// A row of one client, or of none.
+struct Of<'r> {
+    redactor: &'r Redactor,
+    client: Option<&'r str>,
+}
+
+impl Of<'_> {
+    fn build(&self, row: &mut Build) {
+        let Build { package, version, git, source, token_accounting, admission_mode, .. } = row;
+        for text in [package, version, git, source].into_iter().flatten() {
+            self.replace(text);
+        }
+        for label in [token_accounting, admission_mode].into_iter().flatten() {
+            self.replace_unless_label(label);
+        }
+        self.object(&mut row.extra);
+    }
+
+    fn event(&self, row: &mut Event) {
+        self.replace_unless_id(&mut row.run);
+        self.replace_unless_label(&mut row.event);
+        if let Some(iid) = &mut row.iid {
+            *iid = self.redactor.engine(iid).to_owned();
+        }
+        self.object(&mut row.detail);
+    }
+
+    fn terminal(&self, row: &mut Terminal<'_>) {
+        for id in [&mut row.run, &mut row.rid].into_iter().flatten() {
+            self.replace_unless_id(id);
+        }
+        for label in [
+            &mut row.token_accounting,
+            &mut row.error_type,
+            &mut row.error_code,
+            &mut row.reason,
+            &mut row.terminal,
+            &mut row.cancelled_phase,
+            &mut row.refused_cause,
+        ] {
+            self.label(label);
+        }
+        self.text(&mut row.error);
+        self.text(&mut row.readiness_reason);
+        self.engine(&mut row.prefill_iid);
+        self.engine(&mut row.decode_iid);
+        if let Some(tokens) = &mut row.cached_tokens {
+            self.engine_keys(&mut tokens.0);
+        }
+        if let Some(placement) = &mut row.cache_placement {
+            self.cache_placement(placement);
+        }
+        for failure in row.attempt_failures.iter_mut().flatten() {
+            self.attempt_failure(failure);
+        }
+        for extra in [
+            row.queue_waits.as_mut().map(|waits| &mut waits.extra),
+            row.admission_price.as_mut().map(|price| &mut price.extra),
+            row.upstream_seconds.as_mut().map(|seconds| &mut seconds.extra),
+            row.continuation.as_mut(),
+            Some(&mut row.extra),
+        ] {
+            extra.into_iter().for_each(|extra| self.object(extra));
+        }
+    }
+
+    fn cache_placement(&self, placement: &mut CachePlacement<'_>) {
+        self.engine(&mut placement.placed_iid);
+        self.engine(&mut placement.cold_choice_iid);
+        self.object(&mut placement.extra);
+    }
+
+    fn attempt_failure(&self, failure: &mut AttemptFailure<'_>) {
+        self.engine(&mut failure.prefill_iid);
+        self.engine(&mut failure.decode_iid);
+        for label in
+            [&mut failure.phase, &mut failure.reason, &mut failure.error_type, &mut failure.retry_reason]
+        {
+            self.label(label);
+        }
+        self.text(&mut failure.error_message);
+        self.object(&mut failure.extra);
+    }
+
+    fn engine(&self, field: &mut Option<Cow<'_, str>>) {
+        if let Some(id) = field {
+            *id = Cow::Owned(self.redactor.engine(id).to_owned());
+        }
+    }
+
+    fn label(&self, field: &mut Option<Cow<'_, str>>) {
+        if let Some(label) = field {
+            self.replace_unless_label(label);
+        }
+    }
+
+    fn text(&self, field: &mut Option<Cow<'_, str>>) {
+        if let Some(text) = field {
+            self.replace(text);
+        }
+    }
+
+    /// Redacts the members of an object that no struct knows, by their keys.
+    fn object(&self, object: &mut Object) {
+        for (key, mut value) in std::mem::take(object) {
+            self.value(&mut value, role_of(&key));
+            let redacted = if is_field_word(&key) { None } else { self.redacted(&key) };
+            insert(object, redacted.unwrap_or(key), value);
+        }
+    }
+
+    fn engine_keys(&self, object: &mut Object) {
+        for (key, mut value) in std::mem::take(object) {
+            self.value(&mut value, Role::Text);
+            insert(object, self.redactor.engine(&key).to_owned(), value);
+        }
+    }
+
+    fn value(&self, value: &mut Value, role: Role) {
+        match (value, role) {
+            (Value::String(id), Role::Engine) => *id = self.redactor.engine(id).to_owned(),
+            (Value::String(id), Role::Client) => *id = self.redactor.client(id),
+            (Value::String(label), Role::Label) => self.replace_unless_label(label),
+            (Value::String(text), _) => self.replace(text),
+            (Value::Object(object), Role::EngineKeys) => self.engine_keys(object),
+            (Value::Object(object), _) => self.object(object),
+            (Value::Array(items), role) => {
+                for item in items {
+                    let is_engine = role == Role::Engine && item.is_string();
+                    self.value(item, if is_engine { Role::Engine } else { Role::Text });
+                }
+            }
+            (Value::Null | Value::Bool(_) | Value::Number(_), _) => {}
+        }
+    }
+
+    fn redacted(&self, text: &str) -> Option<String> {
+        match self.redactor.text_of_client(text, self.client) {
+            Cow::Owned(redacted) => Some(redacted),
+            Cow::Borrowed(_) => None,
+        }
+    }
+
+    fn replace<T: AsRef<str> + From<String>>(&self, text: &mut T) {
+        if let Some(redacted) = self.redacted(text.as_ref()) {
+            *text = redacted.into();
+        }
+    }
+
+    fn replace_unless_label<T: AsRef<str> + From<String>>(&self, text: &mut T) {
+        if !is_label(text.as_ref()) {
+            self.replace(text);
+        }
+    }
+
+    /// The router's own ids are one word, whatever an engine is called.
+    fn replace_unless_id<T: AsRef<str> + From<String>>(&self, text: &mut T) {
+        if !text.as_ref().chars().all(is_word) {
+            self.replace(text);
+        }
+    }
+}
+
+/// Two keys can become one, as two addresses do: the later one gets a number.
+fn insert(object: &mut Object, key: String, value: Value) {
+    let mut free = key.clone();
+    let mut number = 1;
+    while object.contains_key(&free) {
+        number += 1;
+        free = format!("{key} ({number})");
+    }
+    object.insert(free, value);
+}

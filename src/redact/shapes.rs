@@ -1,0 +1,301 @@
+//! What looks like a URL, an address or `host:port`, whatever it is called.
+//!
+//! When in doubt it does: `status:503` goes as `host:port`, and no text that is lost so changes a
+//! number.
+
+use std::net::Ipv6Addr;
+
+/// What a part of a text looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Anything with `://`, to the next blank or double quote.
+    Url,
+    /// An IPv4 or IPv6 address, its port included.
+    Address,
+    /// A name and a port.
+    HostPort,
+}
+
+impl Shape {
+    /// What stands for it in a redacted text.
+    pub fn placeholder(self) -> &'static str {
+        match self {
+            Self::Url => "<url>",
+            Self::Address => "<address>",
+            Self::HostPort => "<host>",
+        }
+    }
+
+    /// The shape as a message names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Url => "a URL",
+            Self::Address => "an address",
+            Self::HostPort => "a host with a port",
+        }
+    }
+}
+
+/// `://` as it stands in plain text, in JSON with escaped slashes, and percent-encoded.
+const SCHEME_ENDS: [&str; 3] = ["://", ":\\/\\/", "%3A%2F%2F"];
+
+/// A host name has at most 253 bytes. The bound keeps hostile text from costing its square.
+const LONGEST_NAME: usize = 256;
+
+/// An IPv6 address has at most 45 bytes, and a port behind it.
+const LONGEST_ADDRESS: usize = 64;
+
+/// Whether a character belongs to a word. A name stands as a whole token when no such character
+/// is next to it.
+pub fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '-'
+}
+
+/// The end of the word that `at` is in; `at` itself where no word is.
+pub fn word_end(text: &str, at: usize) -> usize {
+    run_end(text, at, is_word)
+}
+
+/// Where to look next after `at`, where nothing was found: behind the punctuation or the word
+/// there, at an address inside the word, or behind an escape that the word begins with (`\nd0`,
+/// `%2Fd0`).
+pub fn next_place(text: &str, at: usize) -> usize {
+    let end = word_end(text, at);
+    if end == at {
+        return at + text[at..].chars().next().map_or(1, char::len_utf8);
+    }
+    let bytes = text.as_bytes();
+    let escaped = match at.checked_sub(1).map(|before| bytes[before]) {
+        Some(b'\\') if b"nrtbf".contains(&bytes[at]) => at + 1,
+        Some(b'%') if end - at >= 2 && bytes[at..at + 2].iter().all(u8::is_ascii_hexdigit) => at + 2,
+        _ => end,
+    };
+    let address = (at + 1..end).find(|at| {
+        bytes[*at].is_ascii_digit() && !bytes[at - 1].is_ascii_digit() && ipv4(text, *at).is_some()
+    });
+    escaped.min(address.unwrap_or(end))
+}
+
+/// The shape that begins at `at`, and its end. A word must begin there, or something else than a
+/// word, or see [`next_place`].
+pub fn shape_at(text: &str, at: usize) -> Option<(Shape, usize)> {
+    if let Some(end) = url(text, at) {
+        return Some((Shape::Url, end));
+    }
+    if let Some(end) = ipv6_in_brackets(text, at).or_else(|| ipv6(text, at)).or_else(|| ipv4(text, at)) {
+        return Some((Shape::Address, port(text, end).unwrap_or(end)));
+    }
+    host_port(text, at).map(|end| (Shape::HostPort, end))
+}
+
+/// Calls `take` with the host of everything that looks like a URL, unless it is an address.
+pub fn each_url_host<'t>(text: &'t str, mut take: impl FnMut(&'t str)) {
+    for (colon, _) in text.match_indices([':', '%']) {
+        let Some(end) = scheme_end(text, colon) else { continue };
+        let is_encoded = text.as_bytes()[colon] == b'%';
+        let stops = |c: char| {
+            c.is_whitespace() || matches!(c, '/' | '?' | '#' | '\\' | '"') || (is_encoded && c == '%')
+        };
+        let rest = &text[end..];
+        let authority = &rest[..rest.find(stops).unwrap_or(rest.len())];
+        let host = authority.rsplit('@').next().unwrap_or(authority);
+        let host = host[..run_end(host, 0, is_name)].trim_end_matches('.');
+        if !host.is_empty() && ipv4(host, 0) != Some(host.len()) {
+            take(host);
+        }
+    }
+}
+
+fn is_name(c: char) -> bool {
+    is_word(c) || c == '.'
+}
+
+fn run_end(text: &str, at: usize, belongs: impl Fn(char) -> bool) -> usize {
+    let rest = &text[at..];
+    at + rest.find(|c| !belongs(c)).unwrap_or(rest.len())
+}
+
+/// The end of a run of at most `most` bytes, at a character's end.
+fn bounded_end(text: &str, at: usize, most: usize, belongs: impl Fn(char) -> bool) -> usize {
+    let mut to = text.len().min(at + most);
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    run_end(&text[..to], at, belongs)
+}
+
+fn scheme_end(text: &str, at: usize) -> Option<usize> {
+    let rest = text.as_bytes().get(at..)?;
+    SCHEME_ENDS
+        .iter()
+        .find(|end| rest.get(..end.len()).is_some_and(|found| found.eq_ignore_ascii_case(end.as_bytes())))
+        .map(|end| at + end.len())
+}
+
+fn url(text: &str, at: usize) -> Option<usize> {
+    let scheme = bounded_end(text, at, LONGEST_NAME, |c| is_name(c) || c == '+');
+    let body = scheme_end(text, scheme)?;
+    let bytes = text.as_bytes();
+    let mut end = body;
+    loop {
+        end = run_end(text, end, |c| {
+            !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '<' | '>' | '`' | '\\')
+        });
+        match bytes.get(end..end + 2) {
+            Some(b"\\/") => end += 2,
+            _ => break,
+        }
+    }
+    let trimmed = text[body..end].trim_end_matches(['\'', ')', ']', '}', ',', '.', ';', ':', '!', '?']);
+    Some(body + trimmed.len())
+}
+
+/// The end of `:port`, if it stands there.
+pub(super) fn port(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    if bytes.get(at) != Some(&b':') || !bytes.get(at + 1).is_some_and(|first| (b'1'..=b'9').contains(first)) {
+        return None;
+    }
+    let end = at + 1 + bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_port = text[at + 1..end].parse::<u16>().is_ok();
+    let next = text[end..].chars().next();
+    let goes_on = next.is_some_and(|c| is_word(c) && c != '-');
+    (is_port && !goes_on && !is_decimal(bytes, end)).then_some(end)
+}
+
+/// Whether a number goes on at `at` with a dot and digits.
+fn is_decimal(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at) == Some(&b'.') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit)
+}
+
+fn host_port(text: &str, at: usize) -> Option<usize> {
+    let colon = bounded_end(text, at, LONGEST_NAME, is_name);
+    let end = port(text, colon)?;
+    let has_letter = text[at..colon].chars().any(char::is_alphabetic);
+    (has_letter && ipv6(text, colon + 1).is_none()).then_some(end)
+}
+
+fn ipv4(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut end = at;
+    for part in 0..4 {
+        if part > 0 {
+            if bytes.get(end) != Some(&b'.') {
+                return None;
+            }
+            end += 1;
+        }
+        let digits = bytes.get(end..)?.iter().take_while(|byte| byte.is_ascii_digit()).take(4).count();
+        if !(1..=3).contains(&digits) || text[end..end + digits].parse::<u16>().is_ok_and(|n| n > 255) {
+            return None;
+        }
+        end += digits;
+    }
+    (!is_decimal(bytes, end)).then_some(end)
+}
+
+fn ipv6(text: &str, at: usize) -> Option<usize> {
+    let run = bounded_end(text, at, LONGEST_ADDRESS, |c| c.is_ascii_hexdigit() || c == ':' || c == '.');
+    let mut address = text[at..run].trim_end_matches('.');
+    // What stands behind an address can be a colon, or a port.
+    for _ in 0..3 {
+        let end = at + address.len();
+        let is_whole = !text[end..].starts_with(|c| is_word(c) && c != '-');
+        if is_whole && address.len() > 2 && address.parse::<Ipv6Addr>().is_ok() {
+            return Some(match text[end..].strip_prefix('%') {
+                Some(zone) => end + 1 + word_end(zone, 0),
+                None => end,
+            });
+        }
+        address = match address.strip_suffix(':') {
+            Some(shorter) => shorter,
+            None => &address[..address.rfind(':')?],
+        };
+    }
+    None
+}
+
+fn ipv6_in_brackets(text: &str, at: usize) -> Option<usize> {
+    let inside = text[at..].strip_prefix('[')?;
+    let inside = &inside[..inside.bytes().take(LONGEST_ADDRESS).position(|byte| byte == b']')?];
+    let address = inside.split('%').next().unwrap_or(inside);
+    address.parse::<Ipv6Addr>().is_ok().then_some(at + inside.len() + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(text: &str) -> String {
+        let (mut out, mut at) = (String::new(), 0);
+        while at < text.len() {
+            let (becomes, end) = match shape_at(text, at) {
+                Some((shape, end)) => (shape.placeholder(), end),
+                None => (&text[at..next_place(text, at)], next_place(text, at)),
+            };
+            out.push_str(becomes);
+            at = end;
+        }
+        out
+    }
+
+    #[test]
+    fn urls_go_with_what_belongs_to_them() {
+        for (text, becomes) in [
+            ("leg against http://127.0.0.1:19004 failed (502): x", "leg against <url> failed (502): x"),
+            ("for url 'http://gpu7:80/v1?a=b#c'\nmore", "for url '<url>'\nmore"),
+            (r#"{"u": "http://u:p@[::1]:8/x", "n": 1}"#, r#"{"u": "<url>", "n": 1}"#),
+            ("(see nats+tls://gpu7).", "(see <url>)."),
+            (r#"{"u":"http:\/\/gpu7\/v1"}"#, r#"{"u":"<url>"}"#),
+            ("to=http%3a%2F%2Fgpu7%3A80&x", "to=<url>"),
+            ("cut http://", "cut <url>"),
+            ("a // comment, http: no", "a // comment, http: no"),
+        ] {
+            assert_eq!(replaced(text), becomes, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_go_with_their_port() {
+        for (text, becomes) in [
+            ("('127.0.0.1', 9)", "('<address>', 9)"),
+            ("10.0.0.5:8000.", "<address>."),
+            ("10.0.0.5-10.0.0.9, ip-10.0.0.7", "<address>-<address>, ip-<address>"),
+            ("::1 fe80::1%eth0: [2001:db8::1]:80 [::]:8", "<address> <address>: <address> <address>"),
+            ("2001:db8:0:0:0:0:0:1: refused", "<address>: refused"),
+            ("1:2:3:4:5:6:7:8:9000", "<address>"),
+            ("peer:2001:db8::1", "peer:<address>"),
+            (
+                "1.2.3 0.1.2.3.4 300.1.1.1 12:34:56 a::b std::x ::",
+                "1.2.3 0.<address> 300.1.1.1 12:34:56 <address> std::x ::",
+            ),
+        ] {
+            assert_eq!(replaced(text), becomes, "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_go_with_their_port() {
+        for (text, becomes) in [
+            ("gpu7:8000 refused", "<host> refused"),
+            ("gpu7.rack-1.internal:8000/v1", "<host>/v1"),
+            ("_x.y:65535: z", "<host>: z"),
+            ("gpü:80", "<host>"),
+            (
+                "line 1:12, lag:3.5s, x:70000, p99:250ms, a: 5, x:0",
+                "line 1:12, lag:3.5s, x:70000, p99:250ms, a: 5, x:0",
+            ),
+            ("sha256:00ff", "sha256:00ff"),
+        ] {
+            assert_eq!(replaced(text), becomes, "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_of_urls_are_found() {
+        let mut hosts = Vec::new();
+        let text = r"http://Gpu7/ http://a:b@gpu8:80,http://gpu9. http:\/\/gpu10\/ x%3A%2f%2Fgpu11%3A8 http://10.0.0.1 http://[::1]/ http://";
+        each_url_host(text, |host| hosts.push(host));
+        assert_eq!(hosts, ["Gpu7", "gpu8", "gpu9", "gpu10", "gpu11"]);
+    }
+}

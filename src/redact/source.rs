@@ -1,0 +1,105 @@
+//! An input that is read twice and must be the same both times.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::journal::inputs::Input;
+use crate::journal::lines::{Ending, Line, Lines};
+
+/// An input, and what its first reading found.
+#[derive(Debug)]
+pub struct Source {
+    label: String,
+    bytes: Bytes,
+    /// The length and the digest of what was read first.
+    seen: Option<(u64, u64)>,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    /// Opened for each reading: a folder can have more journals than a process may have files.
+    File(PathBuf),
+    /// A nameless file with what a stream gave.
+    Spooled(File),
+}
+
+impl Source {
+    /// Opens an input. A stream is read to its end, because it cannot be read twice.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(input: &Input) -> Result<Self> {
+        let label = input.label();
+        let bytes = match input {
+            Input::Stdin => spool(&mut io::stdin()),
+            Input::File(path) => open_file(path),
+        };
+        let bytes = bytes.with_context(|| format!("cannot read {label}"))?;
+        Ok(Self { label, bytes, seen: None })
+    }
+
+    /// The input as messages name it.
+    pub fn label(&self) -> String {
+        self.label.clone()
+    }
+
+    /// Reads the input to the end of its first reading and gives every line, the last one without
+    /// its newline, too.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not what it was in the first reading, or `take` fails.
+    pub fn read(&mut self, take: &mut dyn FnMut(&Line<'_>) -> Result<()>) -> Result<()> {
+        let cannot = || format!("cannot read {}", self.label);
+        let file = match &self.bytes {
+            Bytes::File(path) => File::open(path),
+            Bytes::Spooled(file) => file.try_clone().and_then(from_start),
+        };
+        // What was appended meanwhile may hold names that were not learned.
+        let limit = self.seen.map_or(u64::MAX, |(len, _)| len);
+        let mut digest = Xxh3::new();
+        let input = Digesting { input: file.with_context(cannot)?.take(limit), digest: &mut digest };
+        let mut lines = Lines::new(input, Ending::Complete);
+        while let Some(line) = lines.next_line().with_context(cannot)? {
+            take(&line)?;
+        }
+        let seen = (lines.offset(), digest.digest());
+        if *self.seen.get_or_insert(seen) != seen {
+            bail!("{} was changed while it was read twice: nothing was written; try again", self.label);
+        }
+        Ok(())
+    }
+}
+
+fn open_file(path: &Path) -> io::Result<Bytes> {
+    let mut file = File::open(path)?;
+    if file.metadata()?.is_file() { Ok(Bytes::File(path.to_owned())) } else { spool(&mut file) }
+}
+
+fn spool(stream: &mut dyn Read) -> io::Result<Bytes> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(stream, &mut file)?;
+    Ok(Bytes::Spooled(file))
+}
+
+fn from_start(mut file: File) -> io::Result<File> {
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+/// Digests what is read.
+struct Digesting<'d, R> {
+    input: R,
+    digest: &'d mut Xxh3,
+}
+
+impl<R: Read> Read for Digesting<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.input.read(buffer)?;
+        self.digest.update(&buffer[..len]);
+        Ok(len)
+    }
+}

@@ -1,0 +1,149 @@
+//! The strings of a line, good or damaged, each with what its field holds.
+//!
+//! More lenient than the journal's reader: names that only a damaged line holds as names must be
+//! known, too, because another line may hold them as text.
+
+use std::borrow::Cow;
+
+use super::fields::{Role, role_of};
+use crate::journal::json::Reader;
+use crate::journal::pieces::next_beginning;
+
+/// One string of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quoted<'l> {
+    /// Its first byte in the line, behind the quote.
+    pub at: usize,
+    /// Its bytes as they stand, between the quotes.
+    pub raw: &'l [u8],
+    /// What it is: [`Role::Text`] for keys that are no engines.
+    pub role: Role,
+}
+
+impl<'l> Quoted<'l> {
+    /// The text that the bytes say.
+    pub fn text(&self) -> Cow<'l, str> {
+        if !self.raw.contains(&b'\\') {
+            return String::from_utf8_lossy(self.raw);
+        }
+        let quoted = format!("\"{}\"", String::from_utf8_lossy(self.raw));
+        match Reader::new(&quoted, 0).string() {
+            Ok(text) => Cow::Owned(text.into_owned()),
+            Err(_) => String::from_utf8_lossy(self.raw),
+        }
+    }
+}
+
+/// Calls `take` with every whole string of a line, in order.
+pub fn each_string<'l>(line: &'l [u8], mut take: impl FnMut(Quoted<'l>)) {
+    let mut from = 0;
+    while from < line.len() {
+        // A torn row leaves the quotes of the row glued to it out of step.
+        let to = next_beginning(line, from + 1).unwrap_or(line.len());
+        let strings = Strings { line: &line[from..to], pos: 0, depth: 0, role: Role::Text, engines: None };
+        for quoted in strings {
+            take(Quoted { at: from + quoted.at, ..quoted });
+        }
+        from = to;
+    }
+}
+
+/// The strings of a row, or of a piece of one.
+struct Strings<'l> {
+    line: &'l [u8],
+    pos: usize,
+    depth: usize,
+    /// The role of the value that comes next.
+    role: Role,
+    /// The depth at which strings are engines, and whether as keys or as elements.
+    engines: Option<(usize, Role)>,
+}
+
+impl<'l> Iterator for Strings<'l> {
+    type Item = Quoted<'l>;
+
+    fn next(&mut self) -> Option<Quoted<'l>> {
+        loop {
+            let byte = *self.line.get(self.pos)?;
+            self.pos += 1;
+            match byte {
+                b'"' => return self.string(),
+                b'[' => self.open(Role::Engine),
+                b'{' => self.open(Role::EngineKeys),
+                b']' | b'}' => self.close(),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<'l> Strings<'l> {
+    fn open(&mut self, role: Role) {
+        self.depth += 1;
+        if std::mem::replace(&mut self.role, Role::Text) == role {
+            self.engines = Some((self.depth, role));
+        }
+    }
+
+    fn close(&mut self) {
+        if self.engines.is_some_and(|(depth, _)| depth == self.depth) {
+            self.engines = None;
+        }
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    fn string(&mut self) -> Option<Quoted<'l>> {
+        let at = self.pos;
+        let end = loop {
+            let found = self.pos + memchr::memchr2(b'"', b'\\', self.line.get(self.pos..)?)?;
+            if self.line[found] == b'"' {
+                break found;
+            }
+            self.pos = found + 2;
+        };
+        self.pos = end + 1;
+        let raw = &self.line[at..end];
+        let is_key = self.line[self.pos..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
+        let holds = if is_key { Role::EngineKeys } else { Role::Engine };
+        let is_engine = self.engines == Some((self.depth, holds));
+        let role = match std::mem::replace(&mut self.role, Role::Text) {
+            _ if is_engine => Role::Engine,
+            Role::EngineKeys => Role::Text,
+            role => role,
+        };
+        if !is_key {
+            return Some(Quoted { at, raw, role });
+        }
+        self.role = std::str::from_utf8(raw).map_or(Role::Text, role_of);
+        Some(Quoted { at, raw, role: if is_engine { Role::Engine } else { Role::Text } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn engines(line: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        each_string(line.as_bytes(), |quoted| {
+            if quoted.role == Role::Engine {
+                found.push(quoted.text().into_owned());
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn engines_are_found_in_values_lists_and_keys_and_nowhere_else() {
+        let line = r#"{"iid": "a", "x": "no", "engines": ["b", {"iid": "c", "y": "no"}, "d"],
+            "cached_tokens": {"e\"": 5, "f": {"no": "no"}}, "attempts": 3, "z": "no", "producer": null, "w": "no"}"#;
+        assert_eq!(engines(line), ["a", "b", "c", "d", "e\"", "f"]);
+    }
+
+    #[test]
+    fn a_torn_row_does_not_hide_the_names_of_the_one_glued_to_it() {
+        let line =
+            r#"{"prefill_iid": "a", "error": "cut of{"schema": "s", "prefill_iid": "b", "decode_iid": "tor"#;
+        assert_eq!(engines(line), ["a", "b"]);
+    }
+}
