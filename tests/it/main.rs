@@ -18,6 +18,7 @@ mod kills;
 mod own_queries;
 mod properties;
 mod queries;
+mod redact;
 mod shell;
 mod sql;
 mod wall_clock;
