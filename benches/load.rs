@@ -1,4 +1,5 @@
-//! Where the time of a load goes: split, parse, whole ingest, nothing new. Each step is timed in the
+//! Where the time of a load goes: split, parse, whole ingest, nothing new; and that of a redaction,
+//! which may take three times as long as a load. Each step is timed in the
 //! same process, as CPU and wall seconds, and as a ratio to split + parse, the floor of any load.
 //!
 //! `cargo bench --bench load -- JOURNAL`
@@ -15,6 +16,7 @@ use narwhal_jq::ingest::{Options, Watcher, ingest};
 use narwhal_jq::journal::inputs::Input;
 use narwhal_jq::journal::lines::{Ending, Lines};
 use narwhal_jq::journal::pieces::{Content, read_line};
+use narwhal_jq::redact::{Key, redact};
 
 struct Quiet;
 
@@ -95,6 +97,12 @@ fn main() {
     show("load", lines, bytes, &first, floor);
     let nothing = timed(|| drop(black_box(load())));
     println!("nothing new  {:8.3} ms", nothing.wall_s * 1e3);
+    let redaction = timed(|| {
+        let inputs = [Input::File(journal.clone())];
+        let key = Key::random().unwrap();
+        drop(black_box(redact(&inputs, key, &mut std::io::sink(), &AtomicBool::new(false)).unwrap()));
+    });
+    show("redact", lines, bytes, &redaction, floor);
     let rows = first.cpu_s / lines as f64 * 1e6;
     println!(
         "{rows:.2} us of CPU a line; {} bytes of database a line",
