@@ -103,3 +103,34 @@ impl<R: Read> Read for Digesting<'_, R> {
         Ok(len)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn lines(source: &mut Source) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        source.read(&mut |line| {
+            found.push(String::from_utf8_lossy(line.bytes).into_owned());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn the_second_reading_is_the_first_or_an_error() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file can be made");
+        file.write_all(b"one\ntw").expect("it can be written");
+        let mut source = Source::open(&Input::File(file.path().to_owned())).expect("it can be read");
+        assert_eq!(lines(&mut source).expect("it can be read"), ["one", "tw"]);
+        file.write_all(b"o\nthree\n").expect("it can be written");
+        assert_eq!(lines(&mut source).expect("what was appended waits"), ["one", "tw"]);
+        for changed in [&b"one\nTwo\nthree\n"[..], b"one\n", b""] {
+            std::fs::write(file.path(), changed).expect("it can be written");
+            let error = lines(&mut source).expect_err("it was changed").to_string();
+            assert!(error.contains("was changed while it was read twice"), "{error}");
+        }
+    }
+}
