@@ -10,9 +10,10 @@ mod summary;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -98,6 +99,7 @@ pub fn ingest(
                     input,
                     counted: Counters::default(),
                     resumed_at: None,
+                    met_row: false,
                 };
                 reading.read()
             }
@@ -121,10 +123,15 @@ pub fn ingest(
         }
     }
     drop(writer);
-    if let Some(connection) = connection {
-        store::close(connection)?;
-    }
+    let closed = connection.map_or(Ok(()), |connection| {
+        // What an error left in the middle of a batch is not wanted.
+        if !connection.is_autocommit() {
+            connection.execute_batch("rollback")?;
+        }
+        store::close(connection)
+    });
     outcome?;
+    closed?;
     summary.is_interrupted |= stop.load(Ordering::Relaxed);
     summary.seconds = started.elapsed().as_secs_f64();
     Ok(summary)
@@ -141,15 +148,17 @@ struct Reading<'i, 'w, 'c> {
     /// What was committed before another ingest moved the source, and where that began.
     counted: Counters,
     resumed_at: Option<u64>,
+    /// Whether some line gave a row, stored or not.
+    met_row: bool,
 }
 
 /// An opened input, and the source that it turned out to be.
-struct Opened {
-    bytes: Box<dyn Read>,
+struct Opened<'i> {
+    bytes: Box<dyn Read + 'i>,
     file: Option<FileId>,
     ending: Ending,
-    /// Whether reading may have to wait for more.
-    is_stream: bool,
+    /// Of a stream: how many pieces of it can be read without waiting.
+    stream: Option<Arc<AtomicUsize>>,
     resumption: Option<Resumption>,
     /// Said when the file does not hold any more what was read of it.
     lost: Option<String>,
@@ -158,7 +167,7 @@ struct Opened {
 /// A report, and why it ends early.
 type Outcome = (FileReport, Option<anyhow::Error>);
 
-impl Reading<'_, '_, '_> {
+impl<'i> Reading<'i, '_, '_> {
     fn read(&mut self) -> Result<Outcome> {
         loop {
             // Opened under the lock: no other ingest can move the source in between.
@@ -185,13 +194,19 @@ impl Reading<'_, '_, '_> {
         Ok(())
     }
 
-    fn open(&self) -> Result<Opened> {
+    fn open(&self) -> Result<Opened<'i>> {
         let known = sources::load_all(self.writer.connection())?;
         match self.input {
             Input::Stdin => {
-                let (bytes, resumption) = stdin::open(&known).context("cannot read standard input")?;
-                let ending = Ending::Complete;
-                Ok(Opened { bytes, file: None, ending, is_stream: true, resumption, lost: None })
+                let opened = stdin::open(&known, self.stop).context("cannot read standard input")?;
+                Ok(Opened {
+                    bytes: opened.bytes,
+                    file: None,
+                    ending: Ending::Complete,
+                    stream: Some(opened.waiting),
+                    resumption: opened.resumption,
+                    lost: None,
+                })
             }
             Input::File(path) => {
                 let cannot = || format!("cannot read {}", path.display());
@@ -215,7 +230,7 @@ impl Reading<'_, '_, '_> {
                     bytes: Box::new(file),
                     file: Some(id),
                     ending: ending(self.options),
-                    is_stream: false,
+                    stream: None,
                     resumption,
                     lost,
                 })
@@ -225,8 +240,8 @@ impl Reading<'_, '_, '_> {
 
     /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
     /// it must be opened anew.
-    fn read_opened(&mut self, opened: Opened) -> Result<Option<Outcome>> {
-        let Opened { bytes, file, ending, is_stream, resumption, lost } = opened;
+    fn read_opened(&mut self, opened: Opened<'i>) -> Result<Option<Outcome>> {
+        let Opened { bytes, file, ending, stream, resumption, lost } = opened;
         if let Some(lost) = lost {
             self.watcher.warn(&lost);
         }
@@ -249,6 +264,8 @@ impl Reading<'_, '_, '_> {
             let line = match lines.next_line() {
                 Ok(Some(line)) => line,
                 Ok(None) => break,
+                // The wait for more of a stream was interrupted.
+                Err(_) if self.stop.load(Ordering::Relaxed) => break,
                 Err(error) => {
                     failure = Some(anyhow::Error::new(error).context(self.cannot_read()));
                     break;
@@ -258,7 +275,7 @@ impl Reading<'_, '_, '_> {
                 self.writer.begin()?;
                 let reached = source_id.map(|id| self.offset_of(id)).transpose()?.flatten();
                 match reached {
-                    Some(reached) if reached != line.offset && !is_stream => {
+                    Some(reached) if reached != line.offset && stream.is_none() => {
                         self.writer.roll_back()?;
                         counters.bytes += committed_at - resumed_at;
                         self.counted = counters;
@@ -279,7 +296,11 @@ impl Reading<'_, '_, '_> {
             self.writer.enter(source_id)?;
             self.take(&line, &mut counters)?;
             batch += 1;
-            let may_wait = is_stream && !lines.has_buffered_line();
+            // Nothing whole is kept from others while a stream makes us wait; unless all of it is wanted
+            // or nothing.
+            let may_wait = stream.as_ref().is_some_and(|waiting| {
+                !self.options.is_strict && waiting.load(Ordering::Relaxed) == 0 && !lines.has_buffered_line()
+            });
             if batch >= batch_lines || may_wait {
                 self.commit(&path, file, &lines)?;
                 self.watcher.advanced(lines.offset() - committed_at);
@@ -297,7 +318,7 @@ impl Reading<'_, '_, '_> {
         }
         counters.bytes += lines.offset() - resumed_at;
         counters.pending_bytes = lines.pending_bytes();
-        had_rows |= counters.builds + counters.terminals + counters.events + counters.duplicates > 0;
+        had_rows |= self.met_row;
         let is_no_journal = !had_rows && lines.line_count() > 0;
         let mut report = self.report(first_resumed_at, counters, is_no_journal);
         report.is_empty = lines.line_count() == 0 && lines.pending_bytes() == 0;
@@ -321,7 +342,7 @@ impl Reading<'_, '_, '_> {
         Ok(u64::try_from(offset).ok())
     }
 
-    fn commit(&mut self, path: &str, file: Option<FileId>, lines: &Lines<Box<dyn Read>>) -> Result<()> {
+    fn commit(&mut self, path: &str, file: Option<FileId>, lines: &Lines<Box<dyn Read + '_>>) -> Result<()> {
         let reached = Reached {
             path,
             file,
@@ -370,6 +391,7 @@ impl Reading<'_, '_, '_> {
         counters: &mut Counters,
     ) -> Result<()> {
         let byte_offset = line.offset + at as u64;
+        self.met_row = true;
         notes::note(row, self.notes);
         let stored = match row {
             Row::Build(row) => self.writer.build(row, byte_offset)?,
@@ -427,12 +449,6 @@ impl Reading<'_, '_, '_> {
 /// The name of a file as `sources` keeps it: absolute, links not followed.
 fn stored_path(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
-}
-
-/// Reads a file's bytes from a position to its end.
-fn from_position(mut file: File, offset: u64) -> io::Result<File> {
-    file.seek(SeekFrom::Start(offset))?;
-    Ok(file)
 }
 
 fn ending(options: &Options) -> Ending {

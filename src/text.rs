@@ -27,12 +27,17 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 
 /// Text as a JSON string, hostile characters as `\u` escapes.
 pub fn json_string(text: &str) -> String {
-    let plain = serde_json::Value::from(text).to_string();
-    if !plain.chars().any(is_hostile) {
-        return plain;
+    json_escaped(&serde_json::Value::from(text).to_string())
+}
+
+/// JSON with the hostile characters of its strings as `\u` escapes. Line feeds stand between values.
+pub fn json_escaped(json: &str) -> String {
+    let is_hostile = |c: char| is_hostile(c) && c != '\n';
+    if !json.chars().any(is_hostile) {
+        return json.to_owned();
     }
-    let mut escaped = String::with_capacity(plain.len() + 8);
-    for c in plain.chars() {
+    let mut escaped = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
         // Every hostile character lies in the basic plane.
         if is_hostile(c) {
             let _ = write!(escaped, "\\u{:04x}", u32::from(c));

@@ -17,9 +17,10 @@ use crate::export::{Item, Sidecar, Written, everything, resolve, write_rows};
 use crate::output::csv::{Csv, Style};
 use crate::output::target::Target;
 use crate::output::workbook::{MAX_ROWS, Workbook};
-use crate::query::params;
 use crate::query::run::{Bound, Sink};
+use crate::query::{caveats, params};
 use crate::store::export::write_journal;
+use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
     let ExportWanted { flags, catalog, given } = wanted;
@@ -38,14 +39,21 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         (None, Some(file)) => to_workbook(&mut connection, file, &items, &bound, teller)?,
         (None, None) => unreachable!("one of --dir and --xlsx is required"),
     };
+    for (item, bound) in items.iter().zip(&bound) {
+        if let Item::Query(query) = item {
+            for caveat in caveats::of(&connection, query, bound)? {
+                teller.note(&format!("{}: {caveat}", query.name));
+            }
+        }
+    }
     for one in &written {
         teller.note(&format!("{}: {} rows", one.place, one.rows));
     }
     if let Some(folder) = &flags.dir {
         let sidecar = Sidecar::new(&mut connection, global.db.display().to_string(), written)?;
         let mut target = Target::open(Some(&folder.join("export.json")))?;
-        serde_json::to_writer_pretty(target.writer(), &sidecar).map_err(io::Error::from)?;
-        writeln!(target.writer())?;
+        let text = serde_json::to_string_pretty(&sidecar).map_err(io::Error::from)?;
+        writeln!(target.writer(), "{}", json_escaped(&text))?;
         target.finish()?;
     }
     Ok(Exit::Done)

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,6 +13,7 @@ use crate::cli::{Global, Ingest, SummaryFormat};
 use crate::exit::Exit;
 use crate::ingest::{Counters, FileReport, Options, Summary, Watcher, ingest};
 use crate::journal::inputs;
+use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
     let options =
@@ -22,9 +23,8 @@ pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
     match flags.format {
         SummaryFormat::Text => tell(teller, &summary),
         SummaryFormat::Json => {
-            let mut out = io::stdout();
-            serde_json::to_writer(&mut out, &summary).map_err(io::Error::from)?;
-            writeln!(out)?;
+            let text = serde_json::to_string(&summary).map_err(io::Error::from)?;
+            writeln!(io::stdout(), "{}", json_escaped(&text))?;
         }
     }
     Ok(exit)
@@ -44,7 +44,10 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
     let teller = Teller::new(global);
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
+        // A second signal ends the program at once, as any does when reading is over.
+        signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .context("cannot watch for Ctrl-C")?;
     }
     let mut inputs = Vec::new();
     let mut exit = Exit::Done;
@@ -65,16 +68,18 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
     }
     let mut progress = Progress::new(teller, &inputs);
     let summary = ingest(&global.db, &inputs, options, &stop, &mut progress)?;
+    stop.store(true, Ordering::Relaxed);
     progress.bar.finish_and_clear();
     for error in &summary.failures {
         failed(&format!("{error:#}"));
     }
     for file in &summary.files {
         if file.is_no_journal {
-            failed(&format!(
-                "{}: not one line is a journal row: `narwhal-jq rejects` lists them with the reasons",
-                file.path
-            ));
+            let why = match file.counters.lines > 0 && file.counters.rejected == 0 {
+                true => "there are only blank lines",
+                false => "`narwhal-jq rejects` lists them with the reasons",
+            };
+            failed(&format!("{}: not one line is a journal row: {why}", file.path));
         }
         if file.is_empty {
             teller.note(&format!("{}: empty", file.path));

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::query::catalog::Query;
 use crate::query::datasette::metadata;
 use crate::query::{caveats, params};
+use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
@@ -18,9 +19,9 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     if ask.flags.datasette {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-        let mut out = io::stdout().lock();
-        serde_json::to_writer_pretty(&mut out, &metadata(&stem, &ask.catalog)).map_err(io::Error::from)?;
-        writeln!(out)?;
+        let metadata = metadata(&stem, &ask.catalog);
+        let text = serde_json::to_string_pretty(&metadata).map_err(io::Error::from)?;
+        writeln!(io::stdout(), "{}", json_escaped(&text))?;
         return Ok(Exit::Done);
     }
     let Some(query) = &ask.query else {

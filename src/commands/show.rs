@@ -12,6 +12,7 @@ use crate::output::target::Target;
 use crate::output::{Format, diagnosis, sink};
 use crate::query::diagnosis::{Match, Understood, diagnose, find};
 use crate::query::params::targets;
+use crate::text::json_escaped;
 
 /// So many requests are named when a prefix is not enough.
 const MAX_NAMED: usize = 5;
@@ -30,8 +31,8 @@ pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
             match flags.format {
                 ShowFormat::Text => diagnosis::write(target.writer(), &found)?,
                 ShowFormat::Json => {
-                    serde_json::to_writer_pretty(target.writer(), &found).map_err(std::io::Error::from)?;
-                    writeln!(target.writer())?;
+                    let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
+                    writeln!(target.writer(), "{}", json_escaped(&text))?;
                 }
             }
         }

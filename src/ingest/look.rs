@@ -1,8 +1,9 @@
 //! A look at what the inputs hold for this call: an ingest that finds nothing new opens nothing for
 //! writing.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -61,6 +62,12 @@ fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Resul
         return Ok(Look::New);
     };
     let cannot = || format!("cannot read {}", path.display());
+    if fs::metadata(path).with_context(cannot)?.file_type().is_fifo() {
+        anyhow::bail!(
+            "cannot read {}: it is a pipe; use `narwhal-jq ingest -` with its content on standard input",
+            path.display()
+        );
+    }
     let mut file = File::open(path).with_context(cannot)?;
     let metadata = file.metadata().with_context(cannot)?;
     if is_compressed(path) {

@@ -529,6 +529,19 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Drops null members, at any depth: absent and null mean the same.
+pub(super) fn drop_nulls(object: &mut Object) {
+    fn within(value: &mut Value) {
+        match value {
+            Value::Object(object) => drop_nulls(object),
+            Value::Array(items) => items.iter_mut().for_each(within),
+            _ => {}
+        }
+    }
+    object.retain(|_, value| !value.is_null());
+    object.values_mut().for_each(within);
+}
+
 /// How many bytes there are before the first `"`, `\` or control character.
 #[inline]
 fn plain_len(bytes: &[u8]) -> usize {

@@ -39,7 +39,7 @@ pub struct Reading<'a> {
 pub fn read_row(text: &str, pos: usize) -> Result<Reading<'_>, Fault> {
     let mut reader = Reader::new(text, pos);
     let mut misfit = None;
-    if !text[pos..].starts_with("{\"meta\"") && reader.peek()? == Kind::Object {
+    if reader.peek()? == Kind::Object {
         match Terminal::read(&mut reader) {
             Ok(Some(terminal)) if terminal.terminal.is_some() => {
                 let row = check_terminal(terminal);

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::json::{Fault, Figure, Kind, Object, Reader};
+use super::json::{Fault, Figure, Kind, Object, Reader, drop_nulls};
 
 /// The terminal values that the writer's releases up to 0.7.0 use.
 pub const TERMINALS: [&str; 7] =
@@ -75,6 +75,7 @@ macro_rules! object {
                     )*
                     let _ = index;
                 }
+                drop_nulls(&mut object.extra);
                 Ok(Some(object))
             }
         }
@@ -386,7 +387,12 @@ fn whole(real: f64) -> Option<i64> {
 
 impl<'a> Field<'a> for Object {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Object, reader)? { Ok(None) } else { reader.object().map(Some) }
+        if null_or(Kind::Object, reader)? {
+            return Ok(None);
+        }
+        let mut object = reader.object()?;
+        drop_nulls(&mut object);
+        Ok(Some(object))
     }
 }
 
@@ -404,6 +410,7 @@ impl<'a> Field<'a> for CachedTokens {
             }
             tokens.insert(engine.into_owned(), count.map_or(Value::Null, Value::from));
         }
+        drop_nulls(&mut tokens);
         Ok(Some(Self(tokens)))
     }
 }

@@ -1,12 +1,14 @@
 //! Terminals and attempt failures as rows of their tables, both ways. Each column list stands once.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
 
 use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 use serde_json::Value;
 
-use crate::journal::json::Object;
+use crate::journal::json::{Fault, Object, Reader};
 use crate::journal::terminal::{AttemptFailure, CachedTokens, Terminal};
 use crate::journal::{SCHEMA, SCHEMA_VERSION};
 
@@ -60,9 +62,25 @@ impl Cell for Object {
         ToSqlOutput::Owned(Sql::Text(compact(self)))
     }
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
-        serde_json::from_str(cell.as_str()?).map_err(FromSqlError::other)
+        // Not a general JSON reader: it must take what was stored, however deep it nests.
+        Reader::new(cell.as_str()?, 0).object().map_err(|fault| FromSqlError::other(Unreadable(fault)))
     }
 }
+
+/// A stored JSON object that is none any more.
+#[derive(Debug)]
+struct Unreadable(Fault);
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Fault::Syntax { at, why } => write!(f, "{why} (byte {at})"),
+            Fault::Shape { path, why } => write!(f, "{path} {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
 
 impl Cell for CachedTokens {
     fn to_cell(&self) -> ToSqlOutput<'_> {
@@ -281,15 +299,12 @@ pub(crate) fn attribute(row: &Terminal<'_>) -> Attempts {
     let mut attempts = Attempts::default();
     let last = row.attempts.unwrap_or(0);
     let entries = row.attempt_failures.as_deref().unwrap_or_default();
-    for (position, entry) in entries.iter().enumerate() {
+    let mut recorded = HashSet::new();
+    for entry in entries {
         attempts.retried |= entry.retry_scheduled == Some(true);
         let number = entry.attempt.unwrap_or(0);
         let dispatched = entry.retry_reason.as_deref() != Some("not_dispatched");
-        let recorded_before = entries[..position]
-            .iter()
-            .zip(&attempts.attributed)
-            .any(|(earlier, record)| *record && earlier.attempt == entry.attempt);
-        let is_record = (1..=last).contains(&number) && dispatched && !recorded_before;
+        let is_record = (1..=last).contains(&number) && dispatched && recorded.insert(number);
         attempts.attributed.push(is_record);
         if is_record {
             attempts.recorded += 1;
