@@ -75,7 +75,9 @@ judged as (
 ),
 placed as (
     select run_id, is_scored, is_met,
-        cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bucket_no
+        -- The outer cast gives it the type that joins with `buckets` by index.
+        cast(cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bigint)
+            as bucket_no
     from judged
 ),
 counted as (

@@ -60,7 +60,9 @@ moments as (
 ),
 placed as (
     select run_id, arrivals, completions, tokens_in, tokens_out,
-        cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bucket_no
+        -- The outer cast gives it the type that joins with `buckets` by index.
+        cast(cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bigint)
+            as bucket_no
     from moments
 ),
 counted as (

@@ -79,6 +79,27 @@ fn canned_sql_keeps_to_what_other_engines_read() {
     }
 }
 
+#[test]
+fn buckets_find_what_was_counted_in_them_by_index() {
+    // Without, a run of many buckets takes their number times itself.
+    let lab = lab_with(&[]);
+    let database = lab.database();
+    for query in catalog::shipped().unwrap() {
+        if !query.sql.contains("left join counted as c on c.run_id = b.run_id and c.bucket_no = b.bucket_no")
+        {
+            continue;
+        }
+        let mut explain = database.prepare(&format!("explain query plan {}", query.sql)).unwrap();
+        let mut steps = explain.raw_query();
+        let mut plan: Vec<String> = Vec::new();
+        while let Some(step) = steps.next().unwrap() {
+            plan.push(step.get(3).unwrap());
+        }
+        let found = plan.iter().any(|step| step.contains("SEARCH c USING") && step.contains("bucket_no=?"));
+        assert!(found, "{}: {plan:#?}", query.name);
+    }
+}
+
 // ------------------------------------------------------------------ beside the reference and the shell
 
 /// A question: a query and values for some of its parameters.
@@ -417,6 +438,8 @@ fn one_request_is_every_percentile() {
     assert_answer(&lab, "attainment-misses --ttft 0.5 --tpot 0.1", &[]);
     assert_answer(&lab, "attainment-misses --ttft 0.4 --tpot 0.1", &["journal,ttft,1,1.0"]);
     assert_answer(&lab, "goodput --ttft 0.5 --tpot 0.1 --bucket 0.5", &["2.0,3.0,1,1,1,1.0"]);
+    let banded = "goodput --ttft 0.4 --tpot 0.1 --bucket 0.5 --band 0.75";
+    assert_answer(&lab, banded, &["1.5,2.25,1,1,0,0.0"]);
     // The run lasts 2.5 s, so its last bucket of 1 s begins at 2; nothing happens in the middle one.
     assert_answer(
         &lab,
@@ -442,9 +465,13 @@ fn one_request_is_every_percentile() {
 fn percentiles_are_nearest_ranks_and_the_slowest_come_first() {
     let rows: Vec<String> = (1..=20)
         .map(|i| {
-            let rest = format!("\"ttft_s\": {}, \"duration_s\": 1", f64::from(i) / 4.0);
+            let ttft_s = f64::from(i) / 4.0;
+            let rest = format!(
+                "\"ttft_s\": {ttft_s}, \"duration_s\": 1, \"decode_iid\": \"d0\", \
+                 \"decode_tpot_s\": {ttft_s}, \"tpot_s\": 1, \"queue_waits\": {{\"prefill\": {ttft_s}}}"
+            );
             // Not in the order of their values.
-            row(&format!("r{:02}", i * 7 % 20), 100.0, "completed", &rest)
+            row(&format!("r{:02}", i * 7 % 20), 100.0 + f64::from(i), "completed", &rest)
         })
         .collect();
     let lab = lab_with(&rows);
@@ -454,28 +481,47 @@ fn percentiles_are_nearest_ranks_and_the_slowest_come_first() {
         "latency",
         &[
             "ttft_s,20,2.625,2.5,4.5,4.75,5.0,5.0",
-            "tpot_s,0,,,,,,",
+            "tpot_s,20,1.0,1.0,1.0,1.0,1.0,1.0",
             "first_byte_s,0,,,,,,",
-            "decode_tpot_s,0,,,,,,",
+            "decode_tpot_s,20,2.625,2.5,4.5,4.75,5.0,5.0",
             "queue_wait_s,0,,,,,,",
             "duration_s,20,1.0,1.0,1.0,1.0,1.0,1.0",
         ],
     );
     assert_answer(
         &lab,
+        "engine-latency",
+        &["d0,decode_tpot_s,20,2.5,4.5,5.0,5.0", "d0,tpot_s,20,1.0,1.0,1.0,1.0"],
+    );
+    assert_answer(
+        &lab,
+        "queue-waits",
+        &["admission,0,,,,", "prefill,20,2.5,4.5,5.0,5.0", "decode,0,,,,", "total,0,,,,"],
+    );
+    assert_answer(
+        &lab,
         "slowest --limit 2",
-        &["r00,,completed,5.0,,,1.0,,,,,", "r13,,completed,4.75,,,1.0,,,,,"],
+        &["r00,,completed,5.0,1.0,,1.0,,,,d0,", "r13,,completed,4.75,1.0,,1.0,,,,d0,"],
     );
     // Equally slow: by request id.
     let by_duration = "slowest --by duration_s --limit 2";
-    assert_answer(&lab, by_duration, &["r00,,completed,5.0,,,1.0,,,,,", "r01,,completed,0.75,,,1.0,,,,,"]);
+    assert_answer(
+        &lab,
+        by_duration,
+        &["r00,,completed,5.0,1.0,,1.0,,,,d0,", "r01,,completed,0.75,1.0,,1.0,,,,d0,"],
+    );
 }
 
 #[test]
 fn one_request_of_every_terminal_state() {
     let lab = lab_with(&[
         row("a", 100.0, "completed", "\"ttft_s\": 1, \"output_len\": 1, \"duration_s\": 1"),
-        row("b", 101.0, "failed", "\"ttft_s\": 1, \"output_len\": 1, \"duration_s\": 1"),
+        row(
+            "b",
+            101.0,
+            "failed",
+            "\"ttft_s\": 1, \"output_len\": 1, \"duration_s\": 1, \"decode_tokens_observed\": 2",
+        ),
         row("c", 102.0, "refused", "\"output_len\": 0, \"refused\": true, \"refused_cause\": \"queue\""),
         row("d", 103.0, "rejected", "\"output_len\": 0, \"rejected\": true"),
         row("e", 104.0, "expired", "\"output_len\": 0, \"expired\": true"),
@@ -506,7 +552,9 @@ fn one_request_of_every_terminal_state() {
         assert_answer(&lab, &format!("attainment-misses --ttft 1 --tpot 1 --policy {policy}"), &expected);
     }
     assert_answer(&lab, "cancellations", &["decode,1,1,3,4.0"]);
-    assert_answer(&lab, "wasted-work", &["0.0,0.0,5,3,2,0.4"]);
+    // What the failed one put out was returned to nobody.
+    assert_answer(&lab, "wasted-work", &["0.0,0.0,7,3,4,0.5714285714285714"]);
+    assert_answer(&lab, "cache", &["7,0,0,0,0.0"]);
     // An object of stages, though an empty one, is of a release that has them.
     assert_answer(&lab, "queue-waits", &["admission,0,,,,", "prefill,0,,,,", "decode,0,,,,", "total,0,,,,"]);
     assert_answer(&lab, "queue-waits --to 6", &["total,0,,,,"]);
