@@ -37,8 +37,8 @@ priced as (
     join terminals as t on t.run_id = s.run_id
     where t.price_s is not null
         and t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 -- Ordered as k is, n needs no second sort.
 ranked as (

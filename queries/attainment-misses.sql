@@ -66,8 +66,8 @@ judged as (
     join terminals as t on t.run_id = s.run_id
     join targets as g on g.ttft is not null and g.tpot is not null
     where t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 by_miss as (
     select run_id, miss, count(*) as requests

@@ -70,8 +70,8 @@ judged as (
     join terminals as t on t.run_id = s.run_id
     join targets as g on g.ttft is not null and g.tpot is not null
     where t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 placed as (
     select run_id, is_scored, is_met,

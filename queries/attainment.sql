@@ -71,8 +71,8 @@ judged as (
     join terminals as t on t.run_id = s.run_id
     join targets as g on 1 = 1
     where t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 counted as (
     select run_id, count(*) as offered, sum(is_scored) as scored, sum(is_met) as met

@@ -35,8 +35,8 @@ hung_up as (
     join terminals as t on t.run_id = s.run_id
     where t.terminal = 'cancelled'
         and t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 ranked as (
     select run_id, cancelled_phase, first_byte_s, output_len, duration_s,

@@ -43,8 +43,8 @@ entries as (
     join attempt_failures as f on f.terminal_id = t.terminal_id
     where t.attempt_failures > 0
         and t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 by_cause as (
     select run_id, phase, error_type, reason, status, engine, count(*) as failures,

@@ -41,8 +41,8 @@ measured as (
     where t.first_byte_s >= t.ttft_s
         and t.crossed is not null
         and t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 -- Ordered as k is, n needs no second sort.
 ranked as (

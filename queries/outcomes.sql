@@ -31,8 +31,8 @@ asked as (
     from selected as s
     join terminals as t on t.run_id = s.run_id
     where t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 offered as (
     select run_id, count(*) as offered

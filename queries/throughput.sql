@@ -46,8 +46,8 @@ asked as (
     join terminals as t on t.run_id = s.run_id
     join widths as w on 1 = 1
     where t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 moments as (
     select run_id, arrived_place as place, 1 as arrivals, 0 as completions,

@@ -42,8 +42,8 @@ asked as (
     from selected as s
     join terminals as t on t.run_id = s.run_id
     where t.arrived - s.first_s >= coalesce(:from, 0)
-        and t.arrived - s.first_s < coalesce(:to, 1e300)
-        and t.arrived - s.first_s >= s.span_s - coalesce(:last, 1e300)
+        and (:to is null or t.arrived - s.first_s < :to)
+        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
 ),
 counted as (
     select run_id, sum(upstream_prefill_s) as prefill_s, sum(upstream_decode_s) as decode_s,

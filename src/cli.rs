@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcom
 
 use crate::exit;
 use crate::output::Format;
-use crate::query::catalog::{self, Faults, Parameter, Query};
+use crate::query::catalog::{self, Faults, Parameter, Query, Type};
 
 /// Ask Narwhal router journals why requests were slow, refused or failing.
 #[derive(Debug, Parser)]
@@ -29,7 +29,8 @@ struct Cli {
 #[command(next_help_heading = "Everywhere")]
 pub struct Global {
     /// The database
-    #[arg(long, global = true, value_name = "PATH", env = "NARWHAL_JQ_DB", default_value = "narwhal.db")]
+    #[arg(long, global = true, value_name = "PATH", env = "NARWHAL_JQ_DB", default_value = "narwhal.db",
+        value_parser = database)]
     pub db: PathBuf,
     /// When to color messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
@@ -53,6 +54,15 @@ pub enum Color {
     Never,
 }
 
+fn database(text: &str) -> Result<PathBuf, String> {
+    match text {
+        // As if the variable were not set.
+        "" => Ok(PathBuf::from("narwhal.db")),
+        ":memory:" => Err("a database in memory would keep nothing: name a file".to_owned()),
+        path => Ok(PathBuf::from(path)),
+    }
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is not a number of seconds from 0");
     let seconds: f64 = text.parse().map_err(|_| wrong())?;
@@ -70,7 +80,7 @@ enum Command {
     Show(Show),
     /// Put two runs side by side
     Compare(Compare),
-    /// Exit with 6 when a run does not keep what is asked of it, for scripts and alerts
+    /// Exit with 6 when a run does not keep what is asked of it
     Check(Check),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),
@@ -128,9 +138,23 @@ pub struct QueryFlags {
     /// Add the queries of this folder, *.sql files with a header like the shipped ones
     #[arg(long, global = true, value_name = "DIR", env = "NARWHAL_JQ_QUERIES", help_heading = "Answer")]
     pub queries: Option<PathBuf>,
+    /// Whether names go
+    #[command(flatten)]
+    pub privacy: RedactFlags,
     /// How and where the answer is written
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+/// What leaves the house, and how.
+#[derive(Debug, Clone, Args)]
+pub struct RedactFlags {
+    /// Replace engines, client ids, hosts, URLs, addresses and paths
+    #[arg(long, global = true, help_heading = "Answer")]
+    pub redact: bool,
+    /// With --redact: a secret of at least 16 bytes that keeps pseudonyms the same from call to call
+    #[arg(long, global = true, value_name = "FILE", requires = "redact", help_heading = "Answer")]
+    pub key: Option<PathBuf>,
 }
 
 /// How and where an answer is written.
@@ -291,6 +315,9 @@ pub struct Export {
     /// What stands between the cells of a CSV: a character, or `tab`
     #[arg(long, value_name = "CHAR", default_value = ",", value_parser = delimiter)]
     pub delimiter: u8,
+    /// Whether names go
+    #[command(flatten)]
+    pub privacy: RedactFlags,
 }
 
 fn delimiter(text: &str) -> Result<u8, String> {
@@ -528,7 +555,12 @@ fn parameter_flag(parameter: &Parameter) -> Arg {
     Arg::new(parameter.name.clone())
         .long(parameter.name.clone())
         .value_name(parameter.kind.value_name())
-        .help(format!("{} [default: {}]", parameter.meaning, parameter.default))
+        .help(match &parameter.kind {
+            Type::OneOf(words) => {
+                format!("{}: {} [default: {}]", parameter.meaning, words.join(", "), parameter.default)
+            }
+            _ => format!("{} [default: {}]", parameter.meaning, parameter.default),
+        })
         .allow_negative_numbers(true)
 }
 

@@ -19,7 +19,7 @@ pub enum Exit {
     Busy = 4,
     /// The database was made by a newer version.
     Newer = 5,
-    /// `check` found something that does not hold.
+    /// `check` found something that does not hold, or nothing that could.
     NotHeld = 6,
     /// `ingest` was interrupted; what was whole is committed.
     Interrupted = 130,
@@ -35,7 +35,7 @@ Exit codes:
   3    --strict met a bad line
   4    the database was busy for longer than --busy-timeout
   5    the database was made by a newer version
-  6    check found something that does not hold
+  6    check found something that does not hold, or nothing that could
   130  interrupted; what was whole is committed";
 
 /// An error with an exit code of its own. Every other error is [`Exit::Failed`].

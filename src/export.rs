@@ -173,6 +173,17 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
+    /// Leaves out where files lie, which can name hosts and users.
+    pub fn hide_paths(&mut self) {
+        self.database = "<path>".to_owned();
+        for source in &mut self.sources {
+            source["path"] = "<path>".into();
+        }
+        for one in &mut self.written {
+            one.place = one.place.rsplit('/').next().unwrap_or_default().to_owned();
+        }
+    }
+
     /// The origin of what was written.
     ///
     /// # Errors
@@ -186,8 +197,8 @@ impl Sidecar {
             .map(|row| {
                 serde_json::json!({
                     "run": row.text("run"),
-                    "version": row.text("version"),
-                    "source": row.text("source"),
+                    "version": row.known_text("version"),
+                    "source": row.known_text("source"),
                     "build_certainty": row.text("build_certainty"),
                     "terminals": row.int("terminals"),
                     "events": row.int("events"),

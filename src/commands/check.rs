@@ -28,7 +28,7 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
             _ => None,
         }
     };
-    let findings = check(&mut connection, &limits, given)?;
+    let (findings, caveats) = check(&mut connection, &limits, given)?;
     let mut out = io::stdout().lock();
     for finding in &findings {
         let held = match finding.held {
@@ -39,8 +39,12 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
         writeln!(out, "{held:7}  {}  {}", finding.run, finding.words)?;
     }
     out.flush()?;
-    if findings.is_empty() {
-        Teller::new(global).note("no run to check");
+    for caveat in caveats {
+        Teller::new(global).note(&caveat);
+    }
+    if findings.iter().all(|finding| finding.held == Held::Unknown) {
+        Teller::new(global).warn("nothing was measured that could hold");
+        return Ok(Exit::NotHeld);
     }
     let fails = findings.iter().any(|finding| finding.held == Held::No);
     Ok(if fails { Exit::NotHeld } else { Exit::Done })

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use rusqlite::types::{Value, ValueRef};
 
-use super::{Teller, open_to_read};
+use super::{Teller, open_target, open_to_read};
 use crate::cli::{Compare, Global};
 use crate::exit::Exit;
 use crate::output::sink;
-use crate::output::target::Target;
 use crate::query::compare::{COLUMNS, Figure, compare};
 use crate::query::params::{resolve_run, targets};
 
@@ -18,10 +17,10 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let a = resolve_run(&connection, &flags.run_a)?;
     let b = resolve_run(&connection, &flags.run_b)?;
     let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
-    let figures = compare(&mut connection, [&a, &b], slo.as_ref())?;
+    let (figures, caveats) = compare(&mut connection, [&a, &b], slo.as_ref())?;
 
     let teller = Teller::new(global);
-    let mut target = Target::open(flags.output.output.as_deref())?;
+    let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
     {
         let mut table = sink(flags.output.format, target.writer(), is_terminal)?;
@@ -36,6 +35,9 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     teller.note(&format!("a is {a}, b is {b}; difference is b - a; n is requests, of failure rates legs"));
     if let Some(thin) = thin_percentiles(&figures) {
         teller.warn(&format!("these rest on too few requests to mean anything: {thin}"));
+    }
+    for caveat in caveats {
+        teller.note(&caveat);
     }
     if slo.is_none() {
         teller.note("no attainment: give --ttft and --tpot, or save targets with `narwhal-jq slo set`");

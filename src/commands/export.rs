@@ -10,16 +10,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::{Teller, open_to_read};
+use super::{Teller, open_target, open_to_read, redactor};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
 use crate::exit::{Exit, Failure};
 use crate::export::{Item, Sidecar, Written, everything, resolve, write_rows};
+use crate::journal::write::write_row;
 use crate::output::csv::{Csv, Style};
-use crate::output::target::Target;
 use crate::output::workbook::{MAX_ROWS, Workbook};
 use crate::query::run::{Bound, Sink};
 use crate::query::{caveats, params};
-use crate::store::export::write_journal;
+use crate::redact::Redactor;
+use crate::redact::sink::Redacting;
+use crate::store::export::{each_row, write_journal};
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
@@ -33,10 +35,15 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
     }
     check_parameters(&items, given)?;
     let mut connection = open_to_read(global)?;
-    let bound = bind_all(&connection, &mut items, flags, given, teller)?;
+    let mut bound = bind_all(&connection, &mut items, flags, given, teller)?;
+    let redactor = redactor(&connection, &flags.privacy)?;
+    if redactor.is_some() {
+        leave_out_rejects(&mut items, &mut bound, flags, teller)?;
+    }
+    let redactor = redactor.as_ref();
     let written = match (&flags.dir, &flags.xlsx) {
-        (Some(folder), _) => to_folder(&mut connection, folder, flags, &items, &bound, teller)?,
-        (None, Some(file)) => to_workbook(&mut connection, file, &items, &bound, teller)?,
+        (Some(folder), _) => to_folder(&mut connection, folder, flags, &items, &bound, redactor, teller)?,
+        (None, Some(file)) => to_workbook(&mut connection, file, &items, &bound, redactor, teller)?,
         (None, None) => unreachable!("one of --dir and --xlsx is required"),
     };
     for (item, bound) in items.iter().zip(&bound) {
@@ -50,8 +57,11 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         teller.note(&format!("{}: {} rows", one.place, one.rows));
     }
     if let Some(folder) = &flags.dir {
-        let sidecar = Sidecar::new(&mut connection, global.db.display().to_string(), written)?;
-        let mut target = Target::open(Some(&folder.join("export.json")))?;
+        let mut sidecar = Sidecar::new(&mut connection, global.db.display().to_string(), written)?;
+        if redactor.is_some() {
+            sidecar.hide_paths();
+        }
+        let mut target = open_target(&connection, Some(&folder.join("export.json")))?;
         let text = serde_json::to_string_pretty(&sidecar).map_err(io::Error::from)?;
         writeln!(target.writer(), "{}", json_escaped(&text))?;
         target.finish()?;
@@ -120,6 +130,7 @@ fn to_folder(
     flags: &Export,
     items: &[Item],
     bound: &[Vec<Bound>],
+    redactor: Option<&Redactor>,
     teller: Teller,
 ) -> Result<Vec<Written>> {
     let style = Style {
@@ -133,14 +144,19 @@ fn to_folder(
         let path = folder.join(item.file());
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
-        let mut target = Target::open(Some(&path))?;
+        let mut target = open_target(connection, Some(&path))?;
         let rows = match item {
-            Item::Journal => write_journal(connection, target.writer()),
+            Item::Journal => match redactor {
+                None => write_journal(connection, target.writer()),
+                Some(redactor) => each_row(connection, |mut row| {
+                    redactor.row(&mut row);
+                    Ok(write_row(target.writer(), &row)?)
+                }),
+            },
             _ => {
                 let csv = Csv::new(target.writer(), style);
-                csv.map_err(anyhow::Error::from).and_then(|csv| {
-                    write_rows(connection, item, bound, &mut Progressing::new(csv, item, teller))
-                })
+                csv.map_err(anyhow::Error::from)
+                    .and_then(|csv| write_item(connection, item, bound, csv, redactor, teller))
             }
         };
         let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
@@ -162,16 +178,16 @@ fn to_workbook(
     file: &Path,
     items: &[Item],
     bound: &[Vec<Bound>],
+    redactor: Option<&Redactor>,
     teller: Teller,
 ) -> Result<Vec<Written>> {
     let cannot = || format!("cannot write {}", file.display());
-    let mut target = Target::open(Some(file))?;
+    let mut target = open_target(connection, Some(file))?;
     let mut workbook = Workbook::default();
     let mut written = Vec::new();
     for (item, bound) in items.iter().zip(bound) {
         let sheet = workbook.sheet(&item.sheet());
-        let rows = write_rows(connection, item, bound, &mut Progressing::new(sheet, item, teller))
-            .with_context(cannot)?;
+        let rows = write_item(connection, item, bound, sheet, redactor, teller).with_context(cannot)?;
         written.push(Written::new(item, item.sheet(), rows, bound));
     }
     if workbook.cut_cells > 0 {
@@ -183,6 +199,39 @@ fn to_workbook(
     workbook.save(target.writer()).with_context(cannot)?;
     target.finish()?;
     Ok(written)
+}
+
+/// Gives an item's rows to a sink, without names when there is a redactor.
+fn write_item(
+    connection: &mut Connection,
+    item: &Item,
+    bound: &[Bound],
+    sink: impl Sink,
+    redactor: Option<&Redactor>,
+    teller: Teller,
+) -> Result<u64> {
+    let mut sink = Progressing::new(sink, item, teller);
+    match redactor {
+        None => write_rows(connection, item, bound, &mut sink),
+        Some(redactor) => write_rows(connection, item, bound, &mut Redacting::new(sink, redactor)),
+    }
+}
+
+/// What could not be read cannot be redacted.
+fn leave_out_rejects(
+    items: &mut Vec<Item>,
+    bound: &mut Vec<Vec<Bound>>,
+    flags: &Export,
+    teller: Teller,
+) -> Result<()> {
+    let Some(at) = items.iter().position(|item| *item == Item::Table("rejects")) else { return Ok(()) };
+    if !flags.all {
+        return Err(Failure::usage("rejects cannot be redacted: they could not be read").into());
+    }
+    items.remove(at);
+    bound.remove(at);
+    teller.warn("rejects: left out: what could not be read cannot be redacted");
+    Ok(())
 }
 
 /// A sink that shows how far a long export is, when a terminal shows it.

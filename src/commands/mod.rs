@@ -15,15 +15,21 @@ mod verify;
 
 use std::io::{self, IsTerminal, Write};
 
+use std::fs::Metadata;
+use std::path::Path;
+
 use anyhow::Result;
 use rusqlite::Connection;
 
-use crate::cli::{Color, Global, OutputFlags, Subcommanded, Wanted};
-use crate::exit::Exit;
+use crate::cli::{Color, Global, OutputFlags, RedactFlags, Subcommanded, Wanted};
+use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::target::Target;
 use crate::query::run::{self, Bound};
+use crate::redact::sink::{Redacting, redactor_of};
+use crate::redact::{Key, Redactor};
 use crate::store;
+use crate::store::sources::{self, FileId};
 use crate::text::escaped;
 
 /// Does what the user wants.
@@ -96,13 +102,57 @@ impl Teller {
     }
 }
 
+/// Opens the way to a file, unless the file is the database or a journal that was read into it.
+fn open_target(connection: &Connection, file: Option<&Path>) -> Result<Target> {
+    let existing = file.and_then(|path| Some((path, path.metadata().ok().filter(Metadata::is_file)?)));
+    if let Some((path, existing)) = existing {
+        let refuse = |what: &str| {
+            Err(Failure::usage(format!("{} is {what}: name another file", path.display())).into())
+        };
+        let database = connection.path().unwrap_or_default();
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let part = Path::new(&format!("{database}{suffix}")).metadata();
+            if part.is_ok_and(|part| FileId::of(&part) == FileId::of(&existing)) {
+                return refuse("the database");
+            }
+        }
+        if sources::load_all(connection)?.iter().any(|source| source.file == Some(FileId::of(&existing))) {
+            return refuse("a journal that was read into the database");
+        }
+    }
+    Target::open(file)
+}
+
+/// The redactor of the database, if the flags ask for one.
+fn redactor(connection: &Connection, flags: &RedactFlags) -> Result<Option<Redactor>> {
+    if !flags.redact {
+        return Ok(None);
+    }
+    let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
+    redactor_of(connection, key).map(Some)
+}
+
 /// Runs a statement and writes its answer where and how the flags say; how many rows it had.
 fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &OutputFlags) -> Result<u64> {
-    let mut target = Target::open(flags.output.as_deref())?;
+    answer_redacted(connection, sql, bound, flags, None)
+}
+
+/// As [`answer`], without names when there is a redactor.
+fn answer_redacted(
+    connection: &mut Connection,
+    sql: &str,
+    bound: &[Bound],
+    flags: &OutputFlags,
+    redactor: Option<&Redactor>,
+) -> Result<u64> {
+    let mut target = open_target(connection, flags.output.as_deref())?;
     let is_terminal = target.is_terminal();
     let rows = {
         let mut sink = output::sink(flags.format, target.writer(), is_terminal)?;
-        run::run(connection, sql, bound, sink.as_mut())?
+        match redactor {
+            None => run::run(connection, sql, bound, sink.as_mut())?,
+            Some(redactor) => run::run(connection, sql, bound, &mut Redacting::new(sink, redactor))?,
+        }
     };
     target.finish()?;
     Ok(rows)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 
-use super::{Teller, answer, ingest, open_to_read};
+use super::{Teller, answer_redacted, ingest, open_to_read, redactor};
 use crate::cli::{Ask, Global};
 use crate::exit::Exit;
 use crate::query::catalog::Query;
@@ -38,7 +38,8 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
     let bound = params::bind(&connection, query, |name| ask.given.get_one::<String>(name).cloned())?;
     let caveats = caveats::of(&connection, query, &bound)?;
-    let rows = answer(&mut connection, &query.sql, &bound, &ask.flags.output)?;
+    let redactor = redactor(&connection, &ask.flags.privacy)?;
+    let rows = answer_redacted(&mut connection, &query.sql, &bound, &ask.flags.output, redactor.as_ref())?;
     if rows == 0 {
         teller.note("no rows");
     }

@@ -16,7 +16,7 @@ select
     r.raw as raw
 from rejects as r
 join sources as s on s.source_id = r.source_id
-order by r.source_id, r.byte_offset";
+order by r.source_id, r.byte_offset, r.kind";
 
 pub(super) fn run(global: &Global, flags: &Rejects) -> Result<Exit> {
     let (Some(RejectsAction::List) | None) = flags.action;

@@ -62,9 +62,10 @@ fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Resul
         return Ok(Look::New);
     };
     let cannot = || format!("cannot read {}", path.display());
-    if fs::metadata(path).with_context(cannot)?.file_type().is_fifo() {
+    let kind = fs::metadata(path).with_context(cannot)?.file_type();
+    if kind.is_fifo() || kind.is_socket() || kind.is_char_device() && path != Path::new("/dev/null") {
         anyhow::bail!(
-            "cannot read {}: it is a pipe; use `narwhal-jq ingest -` with its content on standard input",
+            "cannot read {}: it is no regular file; give its content to `narwhal-jq ingest -` on standard input",
             path.display()
         );
     }

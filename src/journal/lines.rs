@@ -11,7 +11,7 @@ use std::io::{self, Read};
 pub const FINGERPRINT_LEN: usize = 4096;
 
 /// A line longer than this is passed over, except for its first part.
-pub const MAX_LINE: usize = 32 << 20;
+pub const MAX_LINE: usize = 16 << 20;
 
 const CHUNK: usize = 1 << 20;
 

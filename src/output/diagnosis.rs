@@ -39,7 +39,7 @@ fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     if let Some(cache) = cache(request) {
         lines.push(format!("cache      {cache}"));
     }
-    lines.push(format!("targets    {}", diagnosis.verdict.as_ref().map_or_else(no_targets, verdict)));
+    lines.push(format!("targets    {}", targets(diagnosis)));
     lines.push(String::new());
     lines.extend(meanwhile(diagnosis));
     lines
@@ -92,6 +92,9 @@ fn run(diagnosis: &Diagnosis) -> String {
 fn arrival(diagnosis: &Diagnosis) -> String {
     let wall = match (&diagnosis.arrived_wall, diagnosis.run.wall_error_s) {
         (Some(wall), Some(error)) => format!("about {wall} (estimated, ± {} s)", micros(error)),
+        _ if diagnosis.run.clock_stepped => {
+            "wall time unknown (the clock was stepped during the run)".to_owned()
+        }
         _ => "wall time unknown (no lifecycle event between two rows of the run)".to_owned(),
     };
     format!("{} s into the run, {wall}", micros(diagnosis.rel_s))
@@ -188,9 +191,12 @@ fn cache(request: &Terminal<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn verdict(verdict: &Verdict) -> String {
+fn verdict(verdict: &Verdict, is_unaccounted: bool) -> String {
     let held = match (&verdict.miss, verdict.scored) {
         (None, _) => "met".to_owned(),
+        (Some(miss), true) if miss == "output_unmeasured" && is_unaccounted => {
+            format!("missed ({miss}): token accounting is unavailable, so no request of the run can meet it")
+        }
         (Some(miss), true) => format!("missed ({miss})"),
         (Some(miss), false) => format!("{miss}: not counted, because it was measured before it ended"),
     };
@@ -198,7 +204,11 @@ fn verdict(verdict: &Verdict) -> String {
     format!("TTFT {} s, TPOT {} s{name}: {held}", micros(verdict.ttft_s), micros(verdict.tpot_s))
 }
 
-fn no_targets() -> String {
+fn targets(diagnosis: &Diagnosis) -> String {
+    let is_unaccounted = diagnosis.request.token_accounting.as_deref() == Some("unavailable");
+    if let Some(held) = &diagnosis.verdict {
+        return verdict(held, is_unaccounted);
+    }
     "none given or saved: `--ttft SECONDS --tpot SECONDS`, or `narwhal-jq slo set`".to_owned()
 }
 

@@ -1,7 +1,8 @@
 //! Where an answer goes: standard output, or a file that appears only when it is whole.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -24,18 +25,27 @@ impl Target {
     /// # Errors
     /// When the file's folder cannot be written.
     pub fn open(file: Option<&Path>) -> Result<Self> {
-        let Some(path) = file else {
+        let Some(path) = file.filter(|path| *path != Path::new("-")) else {
             return Ok(Self::Stdout(BufWriter::new(io::stdout())));
         };
         let cannot = || format!("cannot write {}", path.display());
-        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        let existing = path.metadata().ok();
+        if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
             let device = OpenOptions::new().write(true).open(path).with_context(cannot)?;
             return Ok(Self::Device(BufWriter::new(device), path.to_owned()));
         }
+        // A link stays, and what it names is replaced.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let temporary =
-            tempfile::Builder::new().prefix(".narwhal-jq-").tempfile_in(folder).with_context(cannot)?;
-        Ok(Self::File(BufWriter::new(temporary), path.to_owned()))
+        let mode = existing.map_or(Permissions::from_mode(0o666), |existing| existing.permissions());
+        let temporary = tempfile::Builder::new()
+            .prefix(".narwhal-jq-")
+            .permissions(mode)
+            .tempfile_in(folder)
+            // Its text names the temporary file, which means nothing to the user.
+            .map_err(|error| io::Error::from(error.kind()))
+            .with_context(cannot)?;
+        Ok(Self::File(BufWriter::new(temporary), path))
     }
 
     /// Where to write.
@@ -65,16 +75,9 @@ impl Target {
             Self::File(out, path) => {
                 let cannot = || format!("cannot write {}", path.display());
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(cannot)?;
-                set_usual_mode(file.as_file()).with_context(cannot)?;
                 file.persist(&path).map_err(|error| error.error).with_context(cannot)?;
                 Ok(())
             }
         }
     }
-}
-
-/// A temporary file is its owner's alone; the answer is to be read like any other file.
-fn set_usual_mode(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
 }

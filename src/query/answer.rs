@@ -4,13 +4,15 @@ use anyhow::{Context, Result};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::{catalog, params, run};
+use super::{catalog, caveats, params, run};
 
 /// A whole answer.
 #[derive(Debug)]
 pub struct Answer {
     columns: Vec<String>,
     rows: Vec<Vec<Value>>,
+    /// What changes the meaning of the answer, in words.
+    pub caveats: Vec<String>,
 }
 
 /// One of its rows.
@@ -34,8 +36,9 @@ pub fn ask(
         .find(|query| query.name == name)
         .with_context(|| format!("no query {name} ships"))?;
     let bound = params::bind(connection, &query, given)?;
+    let caveats = caveats::of(connection, &query, &bound)?;
     let (columns, rows) = run::collect(connection, &query.sql, &bound)?;
-    Ok(Answer { columns, rows })
+    Ok(Answer { columns, rows, caveats })
 }
 
 impl Answer {
@@ -48,7 +51,7 @@ impl Answer {
 impl Row<'_> {
     fn cell(&self, column: &str) -> &Value {
         let at = self.columns.iter().position(|name| name == column);
-        at.and_then(|at| self.cells.get(at)).unwrap_or(&Value::Null)
+        &self.cells[at.expect("the shipped query has the column")]
     }
 
     /// A number; `None` for null.
@@ -68,11 +71,16 @@ impl Row<'_> {
         }
     }
 
-    /// Text; `-` for null.
+    /// Text; `-` for null, for people.
     pub fn text(&self, column: &str) -> String {
+        self.known_text(column).unwrap_or_else(|| "-".to_owned())
+    }
+
+    /// Text; `None` for null.
+    pub fn known_text(&self, column: &str) -> Option<String> {
         match self.cell(column) {
-            Value::Text(text) => text.clone(),
-            _ => "-".to_owned(),
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
         }
     }
 }

@@ -244,7 +244,13 @@ fn read_file(path: &Path, reserved: &[String], tables: &mut Connection) -> Resul
 /// declared; the message has the line.
 pub fn check(query: &Query, tables: &mut Connection) -> Result<()> {
     let signature = run::signature(tables, &query.sql)?;
-    for parameter in &query.parameters {
+    for (at, parameter) in query.parameters.iter().enumerate() {
+        ensure!(
+            query.parameters[..at].iter().all(|earlier| earlier.name != parameter.name),
+            "line {}: the parameter {} a second time",
+            parameter.line,
+            parameter.name
+        );
         ensure!(
             signature.parameters.contains(&format!(":{}", parameter.name)),
             "line {}: the statement has no parameter :{}",

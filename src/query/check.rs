@@ -40,7 +40,7 @@ pub struct Finding {
     pub words: String,
 }
 
-/// Holds runs against limits. `given` has the parameters of the queries as on the command line.
+/// Holds runs against limits, and says what changes the meaning of the findings. `given` has the parameters of the queries as on the command line.
 ///
 /// # Errors
 /// As the command line has them, and when the database cannot be read.
@@ -48,8 +48,8 @@ pub fn check(
     connection: &mut Connection,
     limits: &Limits,
     given: impl Fn(&str) -> Option<String> + Copy,
-) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
+) -> Result<(Vec<Finding>, Vec<String>)> {
+    let (mut findings, mut caveats) = (Vec::new(), Vec::new());
     let mut find = |run: String, value: Option<f64>, limit: f64, is_least: bool, name: &str, of: String| {
         let (held, value) = match value {
             None => (Held::Unknown, "unknown".to_owned()),
@@ -66,7 +66,9 @@ pub fn check(
         });
     };
     if let Some(limit) = limits.min_attainment {
-        for row in ask(connection, "attainment", given)?.rows() {
+        let answer = ask(connection, "attainment", given)?;
+        caveats.extend_from_slice(&answer.caveats);
+        for row in answer.rows() {
             let of = format!(
                 "{} of {} scored met, {} excluded",
                 row.int("met"),
@@ -93,5 +95,5 @@ pub fn check(
             find(row.text("run"), row.real("p99"), limit, false, "ttft_s p99", of);
         }
     }
-    Ok(findings)
+    Ok((findings, caveats))
 }

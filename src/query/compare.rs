@@ -39,12 +39,17 @@ impl Figure {
 }
 
 /// Compares two runs: attainment when there are targets, outcomes, refusals, failure rates of legs,
-/// latency percentiles of completed requests.
+/// latency percentiles of completed requests. Beside them what changes their meaning, in words.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn compare(connection: &mut Connection, runs: [&str; 2], targets: Option<&Slo>) -> Result<Vec<Figure>> {
-    let mut figures = Vec::new();
+pub fn compare(
+    connection: &mut Connection,
+    runs: [&str; 2],
+    targets: Option<&Slo>,
+) -> Result<(Vec<Figure>, Vec<String>)> {
+    let (mut figures, mut caveats) = (Vec::new(), Vec::new());
+    let mut offered = [0; 2];
     for (side, run) in runs.into_iter().enumerate() {
         let mut add = |metric: String, value: Option<f64>, n: i64, needs: Option<u64>| {
             let at = figures.iter().position(|figure: &Figure| figure.metric == metric);
@@ -58,12 +63,14 @@ pub fn compare(connection: &mut Connection, runs: [&str; 2], targets: Option<&Sl
         if let Some(slo) = targets {
             let given = [("ttft", slo.ttft_s.to_string()), ("tpot", slo.tpot_s.to_string())];
             let answer = of_run(connection, "attainment", run, &given)?;
+            caveats.extend_from_slice(&answer.caveats);
             for row in answer.rows() {
                 add("attainment".to_owned(), row.real("attainment"), row.int("scored"), None);
             }
         }
         for row in of_run(connection, "outcomes", run, &[])?.rows() {
             let metric = format!("share {}", row.text("terminal"));
+            offered[side] += row.int("requests");
             add(metric, row.real("share"), row.int("requests"), None);
         }
         for row in of_run(connection, "refusals", run, &[])?.rows() {
@@ -89,16 +96,33 @@ pub fn compare(connection: &mut Connection, runs: [&str; 2], targets: Option<&Sl
             }
         }
     }
-    // What one run has no row of, none of its requests did.
+    // What one run that had requests has no row of, none of them did.
     for figure in &mut figures {
         if figure.metric.starts_with("share ") || figure.metric.starts_with("refused for ") {
-            for side in &mut figure.sides {
-                side.value = side.value.or(Some(0.0));
+            for (side, offered) in figure.sides.iter_mut().zip(offered) {
+                side.value = side.value.or((offered > 0).then_some(0.0));
             }
         }
     }
-    Ok(figures)
+    // What only the second run did stands with its like.
+    figures.sort_by_key(|figure| GROUPS.iter().position(|group| figure.metric.starts_with(group)));
+    Ok((figures, caveats))
 }
+
+/// The figures in their order; what begins with none of these goes last, in the order found.
+const GROUPS: [&str; 11] = [
+    "attainment",
+    "share ",
+    "refused for ",
+    "failure_rate ",
+    "ttft_s ",
+    "tpot_s ",
+    "first_byte_s ",
+    "decode_tpot_s ",
+    "queue_wait_s ",
+    "duration_s ",
+    "",
+];
 
 /// Failed legs and legs of an `engine-failures` answer, over its engines.
 pub(super) fn leg_failures(answer: &Answer, legs: &[&str]) -> (i64, i64) {

@@ -66,6 +66,11 @@ pub fn find(connection: &Connection, id: &str) -> Result<(Understood, Vec<Match>
         })?;
         Ok(matches.collect::<rusqlite::Result<_>>()?)
     };
+    // A caller may name its request as another one is called: the router's own id comes first.
+    let own = find("t.rid = ?1")?;
+    if own.len() == 1 {
+        return Ok((Understood::Whole, own));
+    }
     let whole = find("t.rid = ?1 or t.client_rid = ?1")?;
     if !whole.is_empty() || id.is_empty() {
         return Ok((Understood::Whole, whole));
@@ -114,6 +119,8 @@ pub struct RunFacts {
     pub wall_offset_s: Option<f64>,
     /// Half the width of that estimate.
     pub wall_error_s: Option<f64>,
+    /// Whether no offset fits all its lifecycle events: the clock was set while it ran.
+    pub clock_stepped: bool,
 }
 
 /// Something that happened to the request.
@@ -166,7 +173,8 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
     let request = TerminalReader::new(connection)?.read(terminal_id)?;
     let run_name = request.run.as_deref().unwrap_or_default().to_owned();
     let (run, first_s) = connection.query_row(
-        "select r.started_at, b.version, r.build_certainty, r.wall_offset_s, r.wall_error_s, r.first_s
+        "select r.started_at, b.version, r.build_certainty, r.wall_offset_s, r.wall_error_s, r.first_s,
+            coalesce(r.wall_low_s > r.wall_high_s, 0)
          from runs as r left join builds as b on b.build_id = r.build_id where r.run = ?1",
         [&run_name],
         |row| {
@@ -177,6 +185,7 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
                 build_certainty: row.get(2)?,
                 wall_offset_s: row.get(3)?,
                 wall_error_s: row.get(4)?,
+                clock_stepped: row.get(6)?,
             };
             Ok((run, row.get::<_, f64>(5)?))
         },
@@ -282,7 +291,7 @@ fn timeline(request: &Terminal<'_>) -> Vec<Step> {
     }
     if let (Some(ttft_s), Some(tpot_s), Some(tokens)) = (request.ttft_s, request.tpot_s, request.output_len) {
         let text = format!("last of {tokens} tokens: TPOT {} s", short(tpot_s));
-        add(ttft_s + tpot_s * (tokens - 1) as f64, "last_token", text);
+        add(ttft_s + tpot_s * (tokens as f64 - 1.0), "last_token", text);
     }
     if let Some(duration_s) = request.duration_s {
         let status = request.status.map(|status| format!(", status {status}")).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Command-line values become bound parameters, checked against their declared types.
 
 use anyhow::{Result, bail};
-use rusqlite::Connection;
 use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::catalog::{Parameter, Query, SAVED_SLO, Type};
 use super::run::Bound;
@@ -63,6 +63,7 @@ pub fn bind(
         bound.push((format!(":{}", parameter.name), value));
     }
     check_targets(connection, query, &bound)?;
+    check_buckets(connection, query, &bound)?;
     Ok(bound)
 }
 
@@ -147,3 +148,38 @@ fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Res
     }
     Err(no_slo(name, &open.join(" and ")).into())
 }
+
+/// So many buckets of one run are an answer; more are a clock that was wrong, or a slip.
+const MAX_BUCKETS: f64 = 1e6;
+
+/// Every bucket of a run has a row, empty ones too: a run of absurd length must not be cut into them.
+fn check_buckets(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<()> {
+    if !query.parameters.iter().any(|parameter| parameter.name == "bucket") {
+        return Ok(());
+    }
+    let value_of = |name: &str| bound.iter().find(|(bound, _)| bound[1..] == *name).map(|(_, value)| value);
+    let bucket_s = match value_of("bucket") {
+        Some(Value::Real(bucket_s)) => *bucket_s,
+        _ => DEFAULT_BUCKET_S,
+    };
+    let run = value_of("run").filter(|run| **run != Value::Text("last".to_owned())).unwrap_or(&Value::Null);
+    let longest: Option<(String, f64)> = connection
+        .query_row(
+            "select run, last_s - first_s from runs where (?1 is null or run = ?1) and last_s is not null
+             order by 2 desc limit 1",
+            [run],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    match longest {
+        Some((run, span_s)) if span_s / bucket_s > MAX_BUCKETS => Err(Failure::usage(format!(
+            "run {run} spans {span_s:e} s, which is more than {MAX_BUCKETS:e} buckets of {bucket_s} s: give a larger \
+             --bucket, or another --run; `narwhal-jq query slowest --by duration_s` and `runs` show odd times"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+/// The bucket that the queries take when none is given, in seconds.
+const DEFAULT_BUCKET_S: f64 = 60.0;

@@ -43,6 +43,20 @@ const LOOKING_PRAGMAS: &[&str] = &[
     "table_xinfo",
 ];
 
+impl<S: Sink + ?Sized> Sink for Box<S> {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        (**self).columns(names)
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        (**self).row(cells)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        (**self).end()
+    }
+}
+
 /// A parameter's name in the SQL (`:run`) and what is bound to it.
 pub type Bound = (String, Value);
 

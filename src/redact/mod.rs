@@ -13,6 +13,7 @@
 //! | names to be replaced, words that pseudonyms may not be | [`Names`] |
 //! | pseudonyms, and texts without names | [`Redactor`], [`Key`] |
 //! | a row with all its fields | `rows` |
+//! | answers and tables | [`sink`] |
 //! | what a file still gives away | [`mod@check`] |
 
 pub mod check;
@@ -22,6 +23,7 @@ mod names;
 mod redactor;
 mod rows;
 pub mod shapes;
+pub mod sink;
 mod source;
 pub mod strings;
 

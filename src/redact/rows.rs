@@ -35,6 +35,13 @@ impl Redactor {
     }
 }
 
+impl Redactor {
+    /// Redacts the value of a field of that name, of a request of that client.
+    pub fn field(&self, name: &str, value: &mut Value, client: Option<&str>) {
+        Of { redactor: self, client }.value(value, role_of(name));
+    }
+}
+
 /// A row of one client, or of none.
 struct Of<'r> {
     redactor: &'r Redactor,

@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use super::builds::{self, BUILD_COLUMNS};
 use super::events::{self, EVENT_COLUMNS};
 use super::rows::TerminalReader;
-use crate::journal::write::write_line;
+use crate::journal::row::Row;
+use crate::journal::write::write_row;
 
 /// Writes every stored row, by source in the order first read, then by place. How many there were.
 ///
@@ -18,6 +19,16 @@ use crate::journal::write::write_line;
 /// # Errors
 /// When the database cannot be read or the rows not written.
 pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64> {
+    let count = each_row(connection, |row| Ok(write_row(out, &row)?))?;
+    out.flush().context("cannot write the rest")?;
+    Ok(count)
+}
+
+/// Gives every stored row, in the order of [`write_journal`]. How many there were.
+///
+/// # Errors
+/// When the database cannot be read or the row not taken.
+pub fn each_row(connection: &Connection, mut take: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
     let mut places = connection.prepare(
         "select source_id, byte_offset, 0 as kind, build_id as id from builds
          union all select source_id, byte_offset, 1, terminal_id from terminals
@@ -35,13 +46,13 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
     let mut rows = places.query([])?;
     while let Some(place) = rows.next()? {
         let (kind, id): (i64, i64) = (place.get(2)?, place.get(3)?);
-        match kind {
-            0 => write_line(out, &build_rows.query_row([id], |row| builds::load_build(row, 0))?.to_json())?,
-            1 => write_line(out, &terminals.read(id)?)?,
-            _ => write_line(out, &event_rows.query_row([id], |row| events::load_event(row, 0))?)?,
-        }
+        let row = match kind {
+            0 => Row::Build(build_rows.query_row([id], |row| builds::load_build(row, 0))?),
+            1 => Row::Terminal(Box::new(terminals.read(id)?)),
+            _ => Row::Event(event_rows.query_row([id], |row| events::load_event(row, 0))?),
+        };
+        take(row)?;
         count += 1;
     }
-    out.flush().context("cannot write the rest")?;
     Ok(count)
 }

@@ -33,6 +33,7 @@ const CACHE_KIB: u32 = 32 * 1024;
 /// When there is none, it is not ours, it is of another version, or it cannot be read.
 pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     let shown = path.display();
+    refuse_folder(path)?;
     if !path.exists() {
         bail!("no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another");
     }
@@ -45,7 +46,16 @@ pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
         schema::Version::Ours(version) => return Err(Unready::Older(version).into()),
         schema::Version::Empty => return Err(Unready::Empty.into()),
     }
+    // All that is asked of this connection is asked of one moment, also while an ingest commits.
+    connection.execute_batch("begin")?;
     Ok(connection)
+}
+
+fn refuse_folder(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        bail!("{} is a folder, not a database: `--db PATH` names a file", path.display());
+    }
+    Ok(())
 }
 
 /// A database that an ingest makes ready.
@@ -95,6 +105,7 @@ fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqli
 /// As [`open_to_read`], but for a missing or an older database.
 pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     let shown = path.display();
+    refuse_folder(path)?;
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)
@@ -176,7 +187,9 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
             return error.context(message);
         }
         Some(ErrorCode::DatabaseCorrupt) => {
-            format!("the database {shown} is damaged (nothing was changed): `narwhal-jq verify` says where")
+            format!(
+                "the database {shown} is damaged: `narwhal-jq verify` says where as far as it can; make a new one from the journals"
+            )
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => format!(
             "cannot open the database {shown}: the file or its folder cannot be written, which this \

@@ -20,6 +20,10 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn cover(&mut self, time: f64) {
+        // The sum of two huge spans can be none that a float holds.
+        if !time.is_finite() {
+            return;
+        }
         let (first, last) = self.times.get_or_insert((time, time));
         *first = first.min(time);
         *last = last.max(time);

@@ -294,7 +294,7 @@ fn a_check_exits_with_6_when_something_does_not_hold() {
         "FAILS    100-a  failure_rate 0.5, at most 0.4 (1 of 2 legs failed)\n\
          unknown  100-a  ttft_s p99 unknown, at most 9 (over 0 completed requests)\n"
     );
-    check(&["--max-p99-ttft", "9", "--last", "6.5"]).exits(0);
+    check(&["--max-p99-ttft", "9", "--last", "6.5"]).exits(6).says("nothing was measured that could hold");
     check(&[]).exits(2).says("--min-attainment <SHARE>");
     check(&["--min-attainment", "1.5"]).exits(2).says("\"1.5\" is not a share from 0 to 1");
     check(&["--min-attainment", "0.9"]).exits(2).says("no SLO \"default\" is saved");

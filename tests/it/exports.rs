@@ -289,3 +289,77 @@ fn a_failed_export_says_so_and_leaves_nothing_behind() {
         .says("the query outcomes: no run \"x\"");
     assert!(!lab.path("out").exists());
 }
+
+/// Whether a name stands in a text as a token of its own.
+fn has_token(text: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))
+}
+
+#[test]
+fn a_redacted_export_has_every_number_and_no_name() {
+    let lab = Lab::new();
+    lab.write("journal-of-gpu7.jsonl", fixture("0.7.0-mixed-part.jsonl"));
+    lab.ingest("journal-of-gpu7.jsonl");
+    lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
+    lab.run(&["export", "--all", "journal", "--dir", "plain"]).exits(0);
+    lab.run(&["export", "--all", "journal", "--dir", "out", "--redact"])
+        .exits(0)
+        .says("warning: rejects: left out: what could not be read cannot be redacted");
+
+    // Names by plain JSON: engines, client ids, hosts with ports.
+    let text = String::from_utf8(fixture("0.7.0-mixed-part.jsonl")).unwrap();
+    let mut names = std::collections::BTreeSet::new();
+    for row in text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap()) {
+        for key in ["prefill_iid", "decode_iid", "iid", "client_rid"] {
+            names.extend(row[key].as_str().map(str::to_owned));
+        }
+        for key in ["engines", "ejected", "quarantined"] {
+            names.extend(row[key].as_array().into_iter().flatten().map(|id| id.as_str().unwrap().to_owned()));
+        }
+    }
+    names.extend(["127.0.0.1", "http", "gpu7"].map(str::to_owned));
+    assert!(names.len() > 8, "{names:?}");
+    let mut files = 0;
+    for folder in ["", "tables", "queries"] {
+        for entry in std::fs::read_dir(lab.path("out").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                continue;
+            }
+            files += 1;
+            let redacted = std::fs::read_to_string(&path).unwrap();
+            for name in &names {
+                assert!(!has_token(&redacted, name), "{name} stands in {}", path.display());
+            }
+            if path.extension().is_some_and(|extension| extension == "csv") {
+                let plain = lab.path("plain").join(folder).join(path.file_name().unwrap());
+                let (plain, redacted) =
+                    (csv_rows(&std::fs::read(plain).unwrap(), b','), csv_rows(redacted.as_bytes(), b','));
+                assert_eq!(plain.len(), redacted.len(), "{}", path.display());
+                let is_number = |cell: &String| cell.parse::<f64>().is_ok();
+                let numbers = |rows: &[Vec<String>]| -> Vec<String> {
+                    let mut numbers: Vec<String> =
+                        rows.iter().flatten().filter(|cell| is_number(cell)).cloned().collect();
+                    numbers.sort();
+                    numbers
+                };
+                assert_eq!(numbers(&plain), numbers(&redacted), "{}", path.display());
+            }
+        }
+    }
+    assert!(files > 30, "{files} files");
+
+    let failures = lab.run(&["query", "engine-failures", "--redact", "--format", "csv"]).exits(0).stdout;
+    assert!(failures.contains(",engine-1,") && failures.contains(",decode,"), "{failures}");
+    lab.write("key", "0123456789abcdef");
+    let keyed = || {
+        lab.run(&["query", "engine-failures", "--redact", "--key", "key", "--format", "csv"]).exits(0).stdout
+    };
+    assert_eq!(keyed(), keyed());
+    lab.run(&["query", "runs", "--key", "key"]).exits(2).says("--redact");
+    lab.run(&["export", "table:rejects", "--dir", "out", "--redact"])
+        .exits(2)
+        .says("rejects cannot be redacted");
+}

@@ -19,6 +19,7 @@ mod own_queries;
 mod properties;
 mod queries;
 mod redact;
+mod regressions;
 mod shell;
 mod sql;
 mod wall_clock;

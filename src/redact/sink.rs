@@ -1,0 +1,143 @@
+//! Answers and tables without what should not leave the house: a [`Sink`] before another.
+//!
+//! Columns are told apart by their names, as the fields of a row are ([`super::fields`]).
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use anyhow::Result;
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::fields::{Role, is_label, role_of};
+use super::{Key, Names, Redactor};
+use crate::query::run::Sink;
+use crate::store::export::write_journal;
+
+/// What stands for the path of a journal, which can name a host or a user.
+const PATH: &str = "<path>";
+
+/// What stands for bytes of a line that could not be read, and so not be redacted.
+const BYTES: &str = "<bytes>";
+
+/// A redactor of everything that a database holds.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn redactor_of(connection: &Connection, key: Key) -> Result<Redactor> {
+    let mut learner = Learner { names: Names::default(), line: Vec::new() };
+    write_journal(connection, &mut learner)?;
+    Ok(Redactor::new(&learner.names, key))
+}
+
+/// Learns names from the lines that are written to it.
+struct Learner {
+    names: Names,
+    line: Vec<u8>,
+}
+
+impl Write for Learner {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            self.line.extend_from_slice(&rest[..end]);
+            self.names.learn_line(&self.line);
+            self.line.clear();
+            rest = &rest[end + 1..];
+        }
+        self.line.extend_from_slice(rest);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    /// The tool's own words and the router's random ids.
+    Kept,
+    Path,
+    /// A field, or a JSON object or array of fields.
+    Field(Role),
+}
+
+fn column_of(name: &str) -> Column {
+    match name {
+        "run" | "rid" | "started_at" | "saved_at" | "wall" | "digest" => Column::Kept,
+        "leg" | "metric" | "policy" | "miss" | "clock" | "state" | "build_certainty" | "admission_mode" => {
+            Column::Field(Role::Label)
+        }
+        "path" | "place" => Column::Path,
+        name => Column::Field(role_of(name)),
+    }
+}
+
+/// Redacts what goes to another sink.
+pub struct Redacting<'r, S> {
+    sink: S,
+    redactor: &'r Redactor,
+    columns: Vec<Column>,
+    names: Vec<String>,
+    client: Option<usize>,
+}
+
+impl<'r, S: Sink> Redacting<'r, S> {
+    /// A sink before `sink`.
+    pub fn new(sink: S, redactor: &'r Redactor) -> Self {
+        Self { sink, redactor, columns: Vec::new(), names: Vec::new(), client: None }
+    }
+
+    fn text(&self, at: usize, text: &str, client: Option<&str>) -> String {
+        match self.columns[at] {
+            Column::Kept => text.to_owned(),
+            Column::Path => PATH.to_owned(),
+            Column::Field(Role::Client) => self.redactor.client(text),
+            Column::Field(Role::Label) if is_label(text) => text.to_owned(),
+            Column::Field(role) => match serde_json::from_str::<serde_json::Value>(text) {
+                Ok(mut json) if json.is_object() || json.is_array() => {
+                    self.redactor.field(&self.names[at], &mut json, client);
+                    json.to_string()
+                }
+                _ if role == Role::Engine => self.redactor.engine(text).to_owned(),
+                _ => self.redactor.text_of_client(text, client).into_owned(),
+            },
+        }
+    }
+}
+
+impl<S: Sink> Sink for Redacting<'_, S> {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.columns = names.iter().map(|name| column_of(name)).collect();
+        self.client = names.iter().position(|name| name == "client_rid");
+        self.names = names.to_vec();
+        self.sink.columns(names)
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        let client = self.client.and_then(|at| cells[at].as_str().ok());
+        let redacted: Vec<Option<Cow<'_, str>>> = cells
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| match cell {
+                ValueRef::Text(bytes) => {
+                    Some(Cow::Owned(self.text(at, &String::from_utf8_lossy(bytes), client)))
+                }
+                ValueRef::Blob(_) => Some(Cow::Borrowed(BYTES)),
+                _ => None,
+            })
+            .collect();
+        let cells: Vec<ValueRef<'_>> = cells
+            .iter()
+            .zip(&redacted)
+            .map(|(cell, redacted)| redacted.as_ref().map_or(*cell, |text| ValueRef::Text(text.as_bytes())))
+            .collect();
+        self.sink.row(&cells)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.sink.end()
+    }
+}

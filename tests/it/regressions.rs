@@ -1,0 +1,266 @@
+//! What once went wrong: each test is named for it.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Stdio;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::harness::{Lab, fixture, terminal};
+
+const RUN: &str = "1795977936-56e568d1";
+
+fn with(rid: &str, more: &str) -> String {
+    terminal(RUN, rid, 5.25).replace("\"terminal\"", &format!("{more}, \"terminal\""))
+}
+
+fn lab(rows: &[String]) -> Lab {
+    let lab = Lab::new();
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    lab
+}
+
+#[test]
+fn strict_on_standard_input_keeps_nothing_of_a_long_input_with_a_bad_line() {
+    let lab = Lab::new();
+    let rows: String = (0..3000).map(|at| terminal(RUN, &format!("r{at}"), f64::from(at)) + "\n").collect();
+    let input = rows + "nonsense\n";
+    lab.run_with_stdin(&["ingest", "--strict", "-"], input.as_bytes())
+        .exits(3)
+        .says("nothing of this file was kept");
+    assert_eq!(lab.number("select count(*) from terminals"), 0);
+}
+
+#[test]
+fn a_row_as_deep_as_is_accepted_comes_back() {
+    let deep = format!("{}{}", "[".repeat(127), "]".repeat(127));
+    let row = with("a", &format!("\"x\": {deep}"));
+    let event = format!(
+        "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{RUN}\", \"event\": \"e\", \"x\": {deep}}}"
+    );
+    let lab = lab(&[row, event]);
+    lab.run(&["export", "journal", "--dir", "out"]).exits(0);
+    let exported = std::fs::read_to_string(lab.path("out/journal.jsonl")).unwrap();
+    assert_eq!(exported.matches(&deep).count(), 2);
+    lab.run(&["show", "a", "--format", "json"]).exits(0);
+}
+
+#[test]
+fn json_for_programs_cannot_drive_a_terminal_either() {
+    let lab = lab(&[with("a", "\"client_rid\": \"x\u{202e}y\u{85}z\u{7f}\", \"error\": \"\u{2066}\"")]);
+    for arguments in [
+        &["show", "a", "--format", "json"][..],
+        &["query", "slowest", "--by", "duration_s", "--format", "json"],
+    ] {
+        let shown = lab.run(arguments).exits(0).stdout;
+        assert!(
+            shown.chars().all(|c| c == '\n' || !narwhal_jq::text::is_hostile(c)),
+            "{arguments:?}: {shown:?}"
+        );
+    }
+    let shown = lab.run(&["show", "a", "--format", "json"]).json();
+    assert_eq!(shown["request"]["client_rid"], "x\u{202e}y\u{85}z\u{7f}");
+}
+
+#[test]
+fn an_interrupt_ends_an_ingest_that_waits_for_its_input_with_what_was_whole() {
+    let lab = Lab::new();
+    let mut command = lab.command(&["ingest", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    // More than is looked at first, and an unfinished line behind.
+    let rows: String = (0..100).map(|at| terminal(RUN, &format!("r{at}"), f64::from(at)) + "\n").collect();
+    std::io::Write::write_all(&mut pipe, (rows + "{\"sch").as_bytes()).unwrap();
+    let began = std::time::Instant::now();
+    let is_stored = || {
+        lab.path("narwhal.db").exists()
+            && Connection::open(lab.path("narwhal.db"))
+                .and_then(|database| {
+                    database.query_row("select count(*) from terminals", [], |row| row.get::<_, i64>(0))
+                })
+                .is_ok_and(|count| count == 100)
+    };
+    while !is_stored() {
+        assert!(began.elapsed().as_secs() < 30, "what is whole is committed while the input waits");
+        std::thread::yield_now();
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    drop(pipe);
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted: what was whole is committed"));
+    assert_eq!(lab.number("select count(*) from terminals"), 100);
+    assert_eq!(lab.number("select count(*) from rejects"), 0, "the unfinished line is not taken for whole");
+}
+
+#[test]
+fn an_unknown_field_that_is_null_is_absent() {
+    let lab = lab(&[with("a", "\"x\": null, \"cached_tokens\": {\"p0\": null}, \"y\": {\"z\": null}")]);
+    lab.write("again.jsonl", with("a", "\"cached_tokens\": {}, \"y\": {}") + "\n");
+    let summary = lab.ingest("again.jsonl");
+    assert_eq!((&summary["total"]["duplicates"], &summary["total"]["rejected"]), (&json!(1), &json!(0)));
+    assert_eq!(lab.number("select count(*) from rejects"), 0);
+}
+
+#[test]
+fn a_file_of_conflicts_is_a_journal_in_every_call() {
+    let lab = lab(&[with("a", "\"input_len\": 1")]);
+    lab.write("other.jsonl", with("a", "\"input_len\": 2") + "\n");
+    for _ in 0..2 {
+        lab.run(&["ingest", "other.jsonl"]).exits(0);
+    }
+    assert_eq!(lab.number("select count(*) from rejects"), 1);
+}
+
+#[test]
+fn a_line_of_very_many_attempt_failures_is_credited_in_one_go() {
+    let entries: Vec<String> = (0..100_000).map(|at| format!("{{\"attempt\": {at}}}")).collect();
+    let row = with("a", &format!("\"attempts\": 100000, \"attempt_failures\": [{}]", entries.join(", ")));
+    // It took minutes when each entry looked at all before it.
+    let lab = lab(&[row]);
+    assert_eq!(lab.number("select recorded_attempts from terminals"), 99_999);
+}
+
+#[test]
+fn an_answer_cannot_replace_the_database_or_a_journal() {
+    let lab = Lab::new();
+    lab.write("journal.jsonl", fixture("0.7.0-full.jsonl"));
+    lab.ingest("journal.jsonl");
+    symlink(lab.path("narwhal.db"), lab.path("link")).unwrap();
+    let contents = || ["narwhal.db", "journal.jsonl"].map(|name| std::fs::read(lab.path(name)).unwrap());
+    let before = contents();
+    for (arguments, what) in [
+        (&["query", "outcomes", "-o", "narwhal.db"][..], "the database"),
+        (&["query", "outcomes", "-o", "link"], "the database"),
+        (&["export", "outcomes", "--xlsx", "narwhal.db"], "the database"),
+        (&["sql", "select 1", "-o", "journal.jsonl"], "a journal that was read"),
+        (&["export", "journal", "--dir", "."], "a journal that was read"),
+        (&["compare", "last", "last", "-o", "journal.jsonl"], "a journal that was read"),
+    ] {
+        lab.run(arguments).exits(2).says(what);
+    }
+    assert_eq!(contents(), before);
+}
+
+#[test]
+fn an_answer_keeps_links_and_modes_and_heeds_the_umask() {
+    let lab = lab(&[terminal(RUN, "a", 1.0)]);
+    let mode = |name: &str| std::fs::metadata(lab.path(name)).unwrap().permissions().mode() & 0o777;
+    lab.write("kept.csv", "");
+    std::fs::set_permissions(lab.path("kept.csv"), PermissionsExt::from_mode(0o600)).unwrap();
+    symlink("kept.csv", lab.path("link.csv")).unwrap();
+    lab.run(&["query", "runs", "-o", "link.csv", "--format", "csv"]).exits(0);
+    assert!(std::fs::symlink_metadata(lab.path("link.csv")).unwrap().is_symlink());
+    assert_eq!(mode("kept.csv"), 0o600);
+    assert!(std::fs::read_to_string(lab.path("kept.csv")).unwrap().starts_with("run,started_at"));
+    let program = env!("CARGO_BIN_EXE_narwhal-jq");
+    let script = "umask 077; \"$0\" query runs -o private.csv";
+    let status =
+        std::process::Command::new("sh").args(["-c", script, program]).current_dir(lab.path("")).status();
+    assert!(status.unwrap().success());
+    assert_eq!(mode("private.csv"), 0o600);
+}
+
+#[test]
+fn one_absurd_time_hides_no_request() {
+    for odd in ["2e300", "-2e300", "1.7e308"] {
+        let mut rows: Vec<String> =
+            (0..10).map(|at| terminal(RUN, &format!("r{at}"), 100.0 + f64::from(at))).collect();
+        let row = terminal(RUN, "odd", 1.0).replace("1.0", odd);
+        rows.push(row.replace(
+            "\"terminal\"",
+            &format!("\"duration_s\": {}, \"terminal\"", odd.trim_start_matches('-')),
+        ));
+        let lab = lab(&rows);
+        let answer = lab.run(&["query", "outcomes", "--format", "json"]).exits(0).json();
+        assert_eq!(answer[0]["requests"], 11, "{odd}");
+        for query in ["throughput", "attainment-over-time", "goodput"] {
+            let run = lab.run(
+                &["query", query, "--ttft", "1", "--tpot", "1"]
+                    .into_iter()
+                    .take(if query == "throughput" { 2 } else { 6 })
+                    .collect::<Vec<_>>(),
+            );
+            run.exits(2).says("buckets of 60 s: give a larger --bucket");
+        }
+        lab.run(&["verify"]).exits(0);
+    }
+}
+
+#[test]
+fn what_is_no_file_is_refused_before_it_can_make_us_wait() {
+    let lab = Lab::new();
+    let made = std::process::Command::new("mkfifo").arg(lab.path("pipe.jsonl")).status().unwrap();
+    assert!(made.success());
+    lab.run(&["ingest", "pipe.jsonl"])
+        .exits(1)
+        .says("it is no regular file; give its content to `narwhal-jq ingest -`");
+    lab.run(&["ingest", "/dev/null"]).exits(0).says("/dev/null: empty");
+    lab.run(&["ingest", "/dev/null", "--db", ":memory:"])
+        .exits(2)
+        .says("a database in memory would keep nothing");
+    lab.run(&["query", "runs", "--db", "."]).exits(1).says("error: . is a folder, not a database");
+    let mut command = lab.command(&["query", "runs"]);
+    let output = command.env("NARWHAL_JQ_DB", "").output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no database at narwhal.db"));
+    assert!(!lab.path("narwhal.db").exists());
+}
+
+#[test]
+fn a_check_of_nothing_does_not_hold_and_says_why_accounting_makes_it_fail() {
+    let lab = lab(&[with("a", "\"ttft_s\": 0.5, \"token_accounting\": \"unavailable\"")]);
+    lab.run(&["check", "--min-attainment", "0.5", "--ttft", "1", "--tpot", "1"])
+        .exits(6)
+        .says("token accounting is unavailable, so the output of its 1 completed requests is unknown");
+    lab.run(&["compare", "last", "last", "--ttft", "1", "--tpot", "1"])
+        .exits(0)
+        .says("token accounting is unavailable");
+    let shown = lab.run(&["show", "a", "--ttft", "1", "--tpot", "1"]).exits(0).stdout;
+    assert!(shown.contains("missed (output_unmeasured): token accounting is unavailable"), "{shown}");
+    lab.run(&["check", "--max-failure-rate", "0.5"]).exits(6).says("nothing was measured that could hold");
+}
+
+#[test]
+fn a_rid_is_found_though_a_caller_gave_another_request_that_name() {
+    let lab = lab(&[terminal(RUN, "a", 1.0), with("b", "\"client_rid\": \"a\"")]);
+    assert!(lab.run(&["show", "a"]).exits(0).stdout.starts_with("request    a\n"));
+}
+
+#[test]
+fn every_check_of_verify_can_break() {
+    for (damage, said) in [
+        ("update terminals set run_id = 99", "refers to a missing row of runs"),
+        (
+            "insert into terminals (run_id, source_id, byte_offset, rid, arrived, terminal, recorded_attempts,
+                recorded_decode_legs, last_recorded, retried)
+             select run_id, source_id, byte_offset, rid, arrived + 1, terminal, 0, 0, 0, 0 from terminals limit 1",
+            "stands 2 times, with different arrived",
+        ),
+        ("delete from attempt_failures where position = 0", "attempt failures and has"),
+        ("update terminals set attempt_failures = null", "which counts none"),
+        ("update terminals set attempts = attempts + 1", "attempts and"),
+        ("update runs set first_s = first_s - 1", "its rows"),
+        ("update sources set offset_bytes = 10", "rows stand behind offset 10"),
+    ] {
+        let lab = Lab::new();
+        lab.write("j.jsonl", fixture("0.7.0-mixed-part.jsonl"));
+        lab.ingest("j.jsonl");
+        lab.run(&["verify"]).exits(0);
+        Connection::open(lab.path("narwhal.db")).unwrap().execute_batch(&format!("pragma foreign_keys = off; {damage}")).unwrap();
+        let run = lab.run(&["verify"]).exits(1);
+        assert!(run.stdout.contains("BROKEN") && run.stdout.contains(said), "{damage}\n{}", run.stdout);
+    }
+    // A page overwritten in the middle of the file.
+    let lab = Lab::new();
+    lab.write("j.jsonl", fixture("0.7.0-killed.jsonl"));
+    lab.ingest("j.jsonl");
+    let mut bytes = std::fs::read(lab.path("narwhal.db")).unwrap();
+    let middle = bytes.len() / 2 / 8192 * 8192;
+    bytes[middle..middle + 8192].fill(0xAA);
+    lab.write("narwhal.db", &bytes);
+    let run = lab.run(&["verify"]).exits(1);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("BROKEN  the file is whole") || said.contains("is damaged"), "{said}");
+}
