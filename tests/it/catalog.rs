@@ -296,6 +296,13 @@ fn compare(test: &str, journal: &Path) {
 }
 
 #[test]
+fn answers_about_the_shipped_journals_are_those_of_the_reference() {
+    for journal in crate::plain::shipped_journals() {
+        compare("canned queries on the shipped journals", &journal);
+    }
+}
+
+#[test]
 fn answers_about_an_old_release_are_those_of_the_reference() {
     let test = "canned queries on a journal of 0.2.1";
     if let Some(shared) = real_journals(test) {

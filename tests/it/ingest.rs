@@ -367,3 +367,31 @@ fn a_symlink_and_a_copy_are_the_same_source() {
     assert_eq!((&summary["total"]["terminals"], &summary["total"]["duplicates"]), (&json!(2), &json!(0)));
     assert_eq!(lab.number("select count(*) from sources"), 1);
 }
+
+#[test]
+fn status_says_how_far_each_file_was_read_and_rejects_list_what_was_not() {
+    let lab = Lab::new();
+    let path = lab.write("j.jsonl", journal() + "nonsense\n");
+    let whole = std::fs::metadata(&path).unwrap().len();
+    lab.ingest("j.jsonl");
+    lab.write("j.jsonl", journal() + "nonsense\n{\"unfinished");
+    let status = lab.run(&["status"]).exits(0).stdout;
+    let fields = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    for expected in ["schema 1", "runs 1", "builds 1", "terminals 2", "events 0", "rejected 1", "repaired 0"]
+    {
+        assert!(status.lines().any(|line| fields(line).join(" ") == expected), "{expected}\n{status}");
+    }
+    let shown = lab.path("j.jsonl").display().to_string();
+    let last = fields(status.lines().last().unwrap());
+    assert_eq!(last, [shown.as_str(), &whole.to_string(), "5", "12", "behind"], "{status}");
+    let rejects = lab.run(&["rejects", "--format", "json"]).exits(0).json();
+    let place = format!("{shown}:5:{}", journal().len());
+    assert_eq!((&rejects[0]["place"], &rejects[0]["raw"]), (&json!(place), &json!("nonsense")));
+    assert_eq!(lab.run(&["rejects", "list", "--format", "json"]).exits(0).json(), rejects);
+
+    lab.write("j.jsonl", "other content, longer than before: ".repeat(50));
+    assert!(lab.run(&["status"]).exits(0).stdout.ends_with("other content now\n"));
+    lab.run(&["verify"]).exits(0).says("j.jsonl: other content now");
+    std::fs::remove_file(&path).unwrap();
+    assert!(lab.run(&["status"]).exits(0).stdout.ends_with("not there\n"));
+}

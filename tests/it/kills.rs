@@ -15,7 +15,7 @@ use super::harness::{Contents, Lab, assert_contents, say};
 use super::journals::{Dice, build, event, journal, retried_terminal, run_name, short_terminal, wall_event};
 
 /// Lines that an ingest commits at once.
-const BATCH_LINES: usize = 50_000;
+const BATCH_LINES: usize = narwhal_jq::ingest::BATCH_LINES as usize;
 
 /// A journal of `rows` rows in three runs, thinned with blank lines: they count as lines, and an
 /// ingest of several transactions takes half a second in a debug build.
@@ -117,6 +117,8 @@ fn an_ingest_killed_at_any_moment_and_run_again_equals_an_undisturbed_one() {
         assert_complete(&lab, "a.jsonl", &expected, &what);
     }
     say(&format!("{test}: {killed} of {KILLS} killed before the end, {between_batches} between two batches"));
+    // On a machine that is busy with other things the moments shift, but not all of them.
+    assert!(killed > KILLS / 2 && between_batches > 0, "NARWHAL_JQ_SEED={seed}: {killed}, {between_batches}");
 }
 
 #[test]
