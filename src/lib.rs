@@ -14,7 +14,8 @@
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | canned questions and their parameters | [`query`] | how tables are filled |
-//! | one request, two runs, limits | [`query::diagnosis`], [`query::compare`], [`query::check`] | how tables are filled |
+//! | one request and what went on around it, two runs, limits | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`] | how tables are filled |
+//! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |
 //! | answers as text | [`output`], [`text`] | where they come from |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |

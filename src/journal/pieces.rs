@@ -1,6 +1,6 @@
 //! What one line holds: usually one row, on a bad day a torn part, several rows or nothing.
 //!
-//! The fast path is one whole row. Anything else goes to [`cut`], which finds every whole row in
+//! The fast path is one whole row. Anything else goes to `cut`, which finds every whole row in
 //! the line and accounts for every byte of it.
 
 use super::json::{Fault, Repair};

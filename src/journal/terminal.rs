@@ -102,9 +102,9 @@ object! {
     ///
     /// Times are seconds; `arrived` is on the monotonic clock of the run, the others are spans.
     Terminal<'a> {
-        /// Always [`SCHEMA`].
+        /// Always [`super::SCHEMA`].
         schema: Cow<'a, str>,
-        /// Always [`SCHEMA_VERSION`].
+        /// Always [`super::SCHEMA_VERSION`].
         schema_version: i64,
         /// The router process: `<unix seconds of its start>-<8 hex digits>`.
         run: Cow<'a, str>,

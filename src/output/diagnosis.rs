@@ -3,7 +3,8 @@
 use std::io::{Result, Write};
 
 use crate::journal::terminal::Terminal;
-use crate::query::diagnosis::{Diagnosis, Meanwhile, Verdict};
+use crate::query::around::Meanwhile;
+use crate::query::diagnosis::{Diagnosis, Verdict};
 use crate::text::{escaped, micros};
 
 /// Writes the diagnosis. Text of the caller and of engines cannot drive a terminal.

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use chrono::{DateTime, SecondsFormat};
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde::Serialize;
 
-use super::answer::{Answer, Row, ask};
+use super::around::{Around, Meanwhile};
 use crate::journal::terminal::{AttemptFailure, Terminal};
 use crate::store::rows::TerminalReader;
 use crate::store::slos::Slo;
@@ -150,19 +150,6 @@ pub struct Verdict {
     pub scored: bool,
     /// What it missed, the first that applies; null when it met.
     pub miss: Option<String>,
-}
-
-/// Something that went on while the request lived.
-#[derive(Debug, Serialize, PartialEq)]
-pub struct Meanwhile {
-    /// When it began; before the arrival it is negative. Null when that is not known.
-    pub from_s: Option<f64>,
-    /// When it ended; null for what has no length.
-    pub to_s: Option<f64>,
-    /// The engine, when it concerns one.
-    pub engine: Option<String>,
-    /// What it was.
-    pub what: String,
 }
 
 /// Diagnoses a request.
@@ -358,171 +345,4 @@ fn on(engine: Option<&str>) -> String {
 
 fn short(seconds: f64) -> String {
     crate::text::micros(seconds)
-}
-
-/// The time and the engines that what went on must touch.
-struct Around<'r> {
-    run: &'r str,
-    first_s: f64,
-    wall_offset_s: Option<f64>,
-    arrived: f64,
-    lived_s: f64,
-    engines: BTreeSet<String>,
-}
-
-impl Around<'_> {
-    fn look(&self, connection: &mut Connection) -> Result<(Vec<Meanwhile>, i64)> {
-        let mut found = self.engine_intervals(connection)?;
-        found.extend(self.floor_breaches(connection)?);
-        found.extend(self.degraded_monitoring(connection)?);
-        let (events, unplaced) = self.single_events(connection)?;
-        found.extend(events);
-        found.sort_by(|one, other| {
-            let from = |item: &Meanwhile| item.from_s.unwrap_or(f64::MIN);
-            from(one).total_cmp(&from(other)).then_with(|| one.what.cmp(&other.what))
-        });
-        Ok((found, unplaced))
-    }
-
-    /// Ejections and holds of its engines that overlap its life.
-    fn engine_intervals(&self, connection: &mut Connection) -> Result<Vec<Meanwhile>> {
-        let answer = self.ask(connection, "engine-downtime")?;
-        let ours = answer.rows().filter(|row| self.engines.contains(&row.text("engine")));
-        Ok(ours
-            .filter_map(|row| {
-                let what = match row.text("kind").as_str() {
-                    "ejected" => "ejected".to_owned(),
-                    kind => format!("{kind} hold"),
-                };
-                self.overlap(row, Some(row.text("engine")), format!("{what} ({})", row.text("cause")))
-            })
-            .collect())
-    }
-
-    fn floor_breaches(&self, connection: &mut Connection) -> Result<Vec<Meanwhile>> {
-        let answer = self.ask(connection, "floor-breaches")?;
-        let count = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), short);
-        Ok(answer
-            .rows()
-            .filter_map(|row| {
-                let (live, floor) = (count(row.real("live_prefill")), count(row.real("min_prefill")));
-                self.overlap(row, None, format!("below the prefill floor: {live} live, {floor} needed"))
-            })
-            .collect())
-    }
-
-    fn degraded_monitoring(&self, connection: &Connection) -> Result<Vec<Meanwhile>> {
-        let mut statement = connection.prepare(
-            "select e.event, e.at, e.stage, e.class, r.last_s
-             from events as e
-             join runs as r on r.run_id = e.run_id
-             where r.run = ?1 and e.event in ('monitoring_degraded', 'monitoring_recovered') and e.at is not null
-             order by e.at, e.source_id, e.byte_offset",
-        )?;
-        let mut rows = statement.query([self.run])?;
-        let mut open: Option<(f64, String)> = None;
-        let mut found = Vec::new();
-        let mut end = 0.0;
-        while let Some(row) = rows.next()? {
-            let (event, at): (String, f64) = (row.get(0)?, row.get(1)?);
-            end = row.get(4)?;
-            if event == "monitoring_recovered" {
-                if let Some((from, what)) = open.take() {
-                    found.extend(self.overlap_monotonic(Some(from), at, None, what));
-                }
-            } else if open.is_none() {
-                let (stage, class): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
-                let of = |part: Option<String>| part.unwrap_or_else(|| "unknown".to_owned());
-                open = Some((at, format!("monitoring degraded: stage {}, {}", of(stage), of(class))));
-            }
-        }
-        if let Some((from, what)) = open {
-            found.extend(self.overlap_monotonic(Some(from), end, None, what));
-        }
-        Ok(found)
-    }
-
-    /// Role changes, and lifecycle events and probes of its engines; with how many lifecycle events
-    /// cannot be placed.
-    fn single_events(&self, connection: &Connection) -> Result<(Vec<Meanwhile>, i64)> {
-        let mut statement = connection.prepare(
-            "select e.event, e.at, e.iid, e.engines, e.action, e.outcome, e.kind, e.prefill, e.decode, e.reason
-             from events as e
-             join runs as r on r.run_id = e.run_id
-             where r.run = ?1 and e.at is not null
-                 and (e.event in ('engine_lifecycle', 'engine_probe', 'decode_floor_restored')
-                     or (e.event = 'controller_decision' and e.applied = 1))
-             order by e.source_id, e.byte_offset",
-        )?;
-        let mut rows = statement.query(params![self.run])?;
-        let (mut found, mut unplaced) = (Vec::new(), 0);
-        while let Some(row) = rows.next()? {
-            let text = |at: usize| row.get::<_, Option<String>>(at);
-            let (event, at): (String, f64) = (row.get(0)?, row.get(1)?);
-            let named = text(2)?.into_iter().chain(several(text(3)?.as_deref()));
-            let mut engine = None;
-            if event != "controller_decision" {
-                engine = named.into_iter().find(|engine| self.engines.contains(engine));
-                if engine.is_none() {
-                    continue;
-                }
-            }
-            let word = |part: Option<String>| part.unwrap_or_else(|| "unknown".to_owned());
-            let (at, what) = match event.as_str() {
-                "engine_lifecycle" => {
-                    let Some(offset) = self.wall_offset_s else {
-                        unplaced += 1;
-                        continue;
-                    };
-                    (at - offset, format!("lifecycle: {} (time estimated)", word(text(4)?)))
-                }
-                "engine_probe" => (at, format!("probe {}: {}", word(text(6)?), word(text(5)?))),
-                "controller_decision" => {
-                    let int = |at: usize| -> rusqlite::Result<String> {
-                        Ok(row.get::<_, Option<i64>>(at)?.map_or("unknown".to_owned(), |int| int.to_string()))
-                    };
-                    let roles = format!("{} prefill and {} decode engines", int(7)?, int(8)?);
-                    (at, format!("roles changed to {roles}: {}", word(text(9)?)))
-                }
-                _ => (at, "decode floor restored".to_owned()),
-            };
-            let mut at_once = self.overlap_monotonic(Some(at), at, engine, what);
-            if let Some(item) = &mut at_once {
-                item.to_s = None;
-            }
-            found.extend(at_once);
-        }
-        Ok((found, unplaced))
-    }
-
-    /// The answer of a shipped query for the run.
-    fn ask(&self, connection: &mut Connection, name: &str) -> Result<Answer> {
-        ask(connection, name, |parameter| (parameter == "run").then(|| self.run.to_owned()))
-    }
-
-    /// A row with `from_s` and `to_s`, in seconds into the run, when it overlaps the request's life.
-    fn overlap(&self, row: Row<'_>, engine: Option<String>, what: String) -> Option<Meanwhile> {
-        let monotonic = |rel_s: f64| rel_s + self.first_s;
-        let to = row.real("to_s").map(monotonic)?;
-        self.overlap_monotonic(row.real("from_s").map(monotonic), to, engine, what)
-    }
-
-    /// An interval on the run's monotonic clock, when it overlaps the request's life.
-    fn overlap_monotonic(
-        &self,
-        from: Option<f64>,
-        to: f64,
-        engine: Option<String>,
-        what: String,
-    ) -> Option<Meanwhile> {
-        let from_s = from.map(|from| from - self.arrived);
-        let to_s = to - self.arrived;
-        let overlaps = to_s >= 0.0 && from_s.is_none_or(|from_s| from_s <= self.lived_s);
-        overlaps.then_some(Meanwhile { from_s, to_s: Some(to_s), engine, what })
-    }
-}
-
-/// The engines of a JSON array of ids.
-fn several(array: Option<&str>) -> Vec<String> {
-    array.and_then(|array| serde_json::from_str(array).ok()).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 //! without being able to change anything; and what is built on them.
 
 pub mod answer;
+pub mod around;
 pub mod catalog;
 pub mod caveats;
 pub mod check;

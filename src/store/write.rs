@@ -1,4 +1,4 @@
-//! Writes rows: one prepared insert per table, duplicates, conflicts, rejects. Runs are [`super::runs`]'s.
+//! Writes rows: one prepared insert per table, duplicates, conflicts, rejects. Runs are in `runs`.
 //!
 //! Everything between [`Writer::begin`] and [`Writer::commit`] is one transaction, the source's
 //! new position included. What the writer remembers between transactions is only what the

@@ -1,0 +1,182 @@
+//! The command line as it is parsed: the flags of each query are made from its header.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
+
+use super::{Ask, Cli, Command, ExportWanted, PARAMETER, Subcommanded, Wanted};
+use crate::query::catalog::{self, Faults, Parameter, Query, Type};
+
+/// Reads the command line. Wrong usage, `--help` and `--version` end the program here.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub fn parse() -> Result<Wanted> {
+    let mut catalog = catalog::shipped()?;
+    let mut faults = Faults::new();
+    if let Some(folder) = queries_folder(std::env::args_os().skip(1)) {
+        let (own, unusable) = catalog::of_folder(&folder, &reserved_flags())?;
+        catalog.extend(own);
+        faults = unusable;
+    }
+    let matches = command(&catalog).try_get_matches().unwrap_or_else(|error| {
+        if error.kind() == ErrorKind::InvalidSubcommand {
+            for (path, fault) in &faults {
+                // Nothing can be done when stderr is closed.
+                let _ = writeln!(std::io::stderr(), "warning: {}: {fault:#}", path.display());
+            }
+        }
+        error.exit()
+    });
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let command = match cli.command {
+        Command::Ingest(flags) => Subcommanded::Ingest(flags),
+        Command::Query(flags) => {
+            let (_, given) = matches.subcommand().expect("`query` was parsed");
+            let asked = given.subcommand();
+            let query = asked.and_then(|(name, _)| catalog.iter().find(|query| query.name == name)).cloned();
+            let given = asked.map_or_else(ArgMatches::default, |(_, given)| given.clone());
+            Subcommanded::Query(Box::new(Ask { flags, query, catalog, faults, given }))
+        }
+        Command::Show(flags) => Subcommanded::Show(flags),
+        Command::Compare(flags) => Subcommanded::Compare(flags),
+        Command::Check(flags) => Subcommanded::Check(flags),
+        Command::Sql(flags) => Subcommanded::Sql(flags),
+        Command::Export(flags) => {
+            let (_, given) = matches.subcommand().expect("`export` was parsed");
+            Subcommanded::Export(Box::new(ExportWanted { flags, catalog, given: given.clone() }))
+        }
+        Command::Redact(flags) => Subcommanded::Redact(flags),
+        Command::Slo(action) => Subcommanded::Slo(action),
+        Command::Status => Subcommanded::Status,
+        Command::Verify => Subcommanded::Verify,
+        Command::Rejects(flags) => Subcommanded::Rejects(flags),
+    };
+    Ok(Wanted { global: cli.global, command })
+}
+
+/// The folder of the user's queries. It must be known before the command line can be parsed,
+/// because its files are subcommands.
+fn queries_folder(arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
+    let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
+    if !arguments.iter().any(|argument| argument == "query" || argument == "export") {
+        return None;
+    }
+    let given = arguments.iter().enumerate().find_map(|(at, argument)| match argument.to_str()? {
+        "--queries" => arguments.get(at + 1).cloned(),
+        text => text.strip_prefix("--queries=").map(OsString::from),
+    });
+    given
+        .or_else(|| std::env::var_os("NARWHAL_JQ_QUERIES"))
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from)
+}
+
+/// The names of the flags that `query` and `export` have, which no parameter may have.
+fn reserved_flags() -> Vec<String> {
+    let mut command = Cli::command();
+    command.build();
+    let flags = ["query", "export"].map(|name| {
+        let command = command.find_subcommand(name).expect("there is such a subcommand");
+        command.get_arguments().filter_map(|flag| flag.get_long()).map(str::to_owned).collect::<Vec<_>>()
+    });
+    flags.concat()
+}
+
+/// The whole command line, the flags of each query among it.
+fn command(catalog: &[Query]) -> clap::Command {
+    Cli::command()
+        .mut_subcommand("query", |command| {
+            command
+                .subcommands(catalog.iter().map(query_command))
+                .subcommand_required(false)
+                .arg_required_else_help(false)
+                .disable_help_subcommand(true)
+        })
+        .mut_subcommand("export", |command| command.args(parameters_of_all(catalog)))
+}
+
+/// The parameters of every query, each once: `export` takes those of the queries it writes.
+fn parameters_of_all(catalog: &[Query]) -> Vec<Arg> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut arguments = Vec::new();
+    for parameter in catalog.iter().flat_map(|query| &query.parameters) {
+        if !names.contains(&parameter.name.as_str()) {
+            names.push(&parameter.name);
+            let argument = parameter_flag(parameter).help_heading("Parameters of queries");
+            arguments.push(argument.id(format!("{PARAMETER}{}", parameter.name)));
+        }
+    }
+    arguments
+}
+
+fn parameter_flag(parameter: &Parameter) -> Arg {
+    Arg::new(parameter.name.clone())
+        .long(parameter.name.clone())
+        .value_name(parameter.kind.value_name())
+        .help(match &parameter.kind {
+            Type::OneOf(words) => {
+                format!("{}: {} [default: {}]", parameter.meaning, words.join(", "), parameter.default)
+            }
+            _ => format!("{} [default: {}]", parameter.meaning, parameter.default),
+        })
+        .allow_negative_numbers(true)
+}
+
+fn query_command(query: &Query) -> clap::Command {
+    clap::Command::new(query.name.clone())
+        .about(query.purpose.clone())
+        .args(query.parameters.iter().map(parameter_flag))
+        .after_help(format!("Columns, how to read them, and the SQL: query {} --help", query.name))
+        .after_long_help(manual(query))
+}
+
+/// The part of a query's help behind its flags.
+fn manual(query: &Query) -> String {
+    let width = query.columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
+    let mut text = "Columns:\n".to_owned();
+    for column in &query.columns {
+        text.push_str(&format!("  {:width$}  {} ({})\n", column.name, column.meaning, column.unit));
+    }
+    if !query.reading.is_empty() {
+        text.push_str(&format!("\nReading it:\n  {}\n", query.reading));
+    }
+    let sql: Vec<&str> = query.sql.lines().skip_while(|line| line.starts_with("--")).collect();
+    text.push_str(&format!("\nSQL:\n  {}\n", sql.join("\n  ")));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound_and_no_parameter_is_a_flag_of_the_tool() {
+        let catalog = catalog::shipped().expect("the catalog can be read");
+        command(&catalog).debug_assert();
+        let reserved = reserved_flags();
+        for flag in ["db", "format", "help", "ingest", "output", "queries", "quiet"] {
+            assert!(reserved.contains(&flag.to_owned()), "{flag}");
+        }
+        for parameter in catalog.iter().flat_map(|query| &query.parameters) {
+            assert!(!reserved.contains(&parameter.name), "{}", parameter.name);
+        }
+    }
+
+    #[test]
+    fn the_folder_of_queries_is_found_wherever_the_flag_stands() {
+        for (arguments, folder) in [
+            (&["query", "--queries", "q", "x"][..], Some("q")),
+            (&["--queries=q", "query"], Some("q")),
+            (&["ingest", "--queries", "q"], None),
+            (&["query", "--", "--queries", "q"], None),
+        ] {
+            let found = queries_folder(arguments.iter().map(OsString::from));
+            assert_eq!(found, folder.map(PathBuf::from), "{arguments:?}");
+        }
+    }
+}
