@@ -22,6 +22,7 @@ struct Quiet;
 
 impl Watcher for Quiet {
     fn advanced(&mut self, _bytes: u64) {}
+    fn skipped(&mut self, _bytes: u64) {}
     fn warn(&mut self, _message: &str) {}
 }
 

@@ -52,6 +52,8 @@ pub struct Options {
 pub trait Watcher {
     /// So many more bytes were read.
     fn advanced(&mut self, bytes: u64);
+    /// So many bytes of a file were read before, or wait, and will not be read now.
+    fn skipped(&mut self, bytes: u64);
     /// Something the user should know of now.
     fn warn(&mut self, message: &str);
 }
@@ -103,7 +105,10 @@ pub fn ingest(
                 };
                 reading.read()
             }
-            (Ok(Look::Old(report)), _) => Ok((report, None)),
+            (Ok(Look::Old(report)), _) => {
+                watcher.skipped(report.resumed_at + report.counters.pending_bytes);
+                Ok((report, None))
+            }
             (Ok(Look::New), None) => unreachable!("a writer was opened for new lines"),
             (Err(failure), _) => {
                 summary.failures.push(failure);
@@ -254,6 +259,7 @@ impl<'i> Reading<'i, '_, '_> {
         let position = resumption.map_or_else(Position::default, |from| from.position);
         let resumed_at = position.offset;
         let mut lines = Lines::resumed(bytes, ending, position);
+        self.watcher.skipped(resumed_at);
         let first_resumed_at = *self.resumed_at.get_or_insert(resumed_at);
         let mut counters = std::mem::take(&mut self.counted);
         let mut committed_at = resumed_at;

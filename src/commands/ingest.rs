@@ -192,6 +192,12 @@ impl Watcher for Progress {
         self.bar.inc(bytes);
     }
 
+    fn skipped(&mut self, bytes: u64) {
+        if let Some(expected) = self.bar.length() {
+            self.bar.set_length(expected.saturating_sub(bytes));
+        }
+    }
+
     fn warn(&mut self, message: &str) {
         self.bar.suspend(|| self.teller.warn(message));
     }

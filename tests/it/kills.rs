@@ -241,6 +241,8 @@ struct Overtaker<'l> {
 }
 
 impl Watcher for Overtaker<'_> {
+    fn skipped(&mut self, _bytes: u64) {}
+
     fn advanced(&mut self, _: u64) {
         self.overtaken.get_or_insert_with(|| self.lab.ingest(self.path));
     }

@@ -31,6 +31,8 @@ fn cases(count: u32) -> ProptestConfig {
 struct Unwatched;
 
 impl Watcher for Unwatched {
+    fn skipped(&mut self, _bytes: u64) {}
+
     fn advanced(&mut self, _: u64) {}
     fn warn(&mut self, message: &str) {
         panic!("warned: {message}");
