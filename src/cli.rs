@@ -39,7 +39,7 @@ pub struct Global {
     /// Print errors only
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// How long to wait while another process writes to the database
+    /// How long to wait for a database that another process writes to, or reads for long
     #[arg(long, global = true, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub busy_timeout: Duration,
 }
@@ -191,6 +191,9 @@ pub struct Show {
     /// The request: its rid, its client id, or the beginning of one that is enough
     #[arg(value_name = "RID|CLIENT_RID", allow_hyphen_values = true)]
     pub id: String,
+    /// The run it belongs to, when several have it
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
     /// The diagnosis for people, or as data
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ShowFormat,

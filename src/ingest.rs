@@ -136,7 +136,13 @@ pub fn ingest(
         store::close(connection)
     });
     outcome?;
-    closed?;
+    closed.map_err(|error| {
+        store::explain(database, error)
+            .context("what was read is stored, but the database could not be closed well")
+    })?;
+    if !must_write {
+        store::settle(database)?;
+    }
     summary.is_interrupted |= stop.load(Ordering::Relaxed);
     summary.seconds = started.elapsed().as_secs_f64();
     Ok(summary)

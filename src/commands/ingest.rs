@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -43,11 +43,12 @@ pub(super) fn read_first(global: &Global, paths: &[PathBuf]) -> Result<Exit> {
 fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summary, Exit)> {
     let teller = Teller::new(global);
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // A second signal ends the program at once, as any does when reading is over.
-        signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .context("cannot watch for Ctrl-C")?;
+    let mut handlers = Vec::new();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        // A second signal ends the program at once.
+        let end = signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop));
+        let heed = signal_hook::flag::register(signal, Arc::clone(&stop));
+        handlers.extend([end.context("cannot watch for Ctrl-C")?, heed.context("cannot watch for Ctrl-C")?]);
     }
     let mut inputs = Vec::new();
     let mut exit = Exit::Done;
@@ -68,7 +69,10 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
     }
     let mut progress = Progress::new(teller, &inputs);
     let summary = ingest(&global.db, &inputs, options, &stop, &mut progress)?;
-    stop.store(true, Ordering::Relaxed);
+    // What follows, a query perhaps, has its own way to end.
+    for handler in handlers {
+        signal_hook::low_level::unregister(handler);
+    }
     progress.bar.finish_and_clear();
     for error in &summary.failures {
         failed(&format!("{error:#}"));

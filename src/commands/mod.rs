@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod export;
 mod ingest;
+mod interrupt;
 mod query;
 mod redact;
 mod rejects;
@@ -38,6 +39,14 @@ use crate::text::escaped;
 /// Whatever stopped it, in words; see [`crate::exit::code_of`] for its exit code.
 pub fn run(wanted: Wanted) -> Result<Exit> {
     let global = &wanted.global;
+    // The others heed signals themselves, and a query does when it has read what is new.
+    let is_reader = !matches!(
+        wanted.command,
+        Subcommanded::Ingest(_) | Subcommanded::Query(_) | Subcommanded::Redact(_) | Subcommanded::Slo(_)
+    );
+    if is_reader {
+        interrupt::end_on_signal()?;
+    }
     match &wanted.command {
         Subcommanded::Ingest(flags) => ingest::run(global, flags),
         Subcommanded::Query(ask) => query::run(global, ask),

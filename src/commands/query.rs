@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 
-use super::{Teller, answer_redacted, ingest, open_to_read, redactor};
+use super::{Teller, answer_redacted, ingest, interrupt, open_to_read, redactor};
 use crate::cli::{Ask, Global};
 use crate::exit::Exit;
 use crate::query::catalog::Query;
@@ -35,6 +35,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if exit == Exit::Interrupted {
         return Ok(exit);
     }
+    interrupt::end_on_signal()?;
     let mut connection = open_to_read(global)?;
     let bound = params::bind(&connection, query, |name| ask.given.get_one::<String>(name).cloned())?;
     let caveats = caveats::of(&connection, query, &bound)?;

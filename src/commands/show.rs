@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::target::Target;
 use crate::output::{Format, diagnosis, sink};
 use crate::query::diagnosis::{Match, Understood, diagnose, find};
-use crate::query::params::targets;
+use crate::query::params::{resolve_run, targets};
 use crate::text::json_escaped;
 
 /// So many requests are named when a prefix is not enough.
@@ -19,7 +19,8 @@ const MAX_NAMED: usize = 5;
 
 pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
-    let (understood, matches) = find(&connection, &flags.id)?;
+    let run = flags.run.as_deref().map(|run| resolve_run(&connection, run)).transpose()?;
+    let (understood, matches) = find(&connection, &flags.id, run.as_deref())?;
     let mut target = Target::open(None)?;
     match (understood, matches.as_slice()) {
         (_, []) => {
@@ -37,10 +38,11 @@ pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
             }
         }
         (Understood::Prefix, several) => {
-            let named: Vec<&str> = several.iter().take(MAX_NAMED).map(|one| one.rid.as_str()).collect();
+            let cut = |id: &str| id.chars().take(40).collect::<String>();
+            let named: Vec<String> = several.iter().take(MAX_NAMED).map(|one| cut(&one.rid)).collect();
             let more = if several.len() > MAX_NAMED { ", ..." } else { "" };
             bail!(
-                "{:?} begins the ids of {} requests: give more of it ({}{more})",
+                "{:?} begins the ids of {} requests: give more of it, or --run ({}{more})",
                 flags.id,
                 several.len(),
                 named.join(", ")
@@ -48,7 +50,11 @@ pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
         }
         (Understood::Whole, several) => {
             list(target.writer(), several, flags.format)?;
-            let note = format!("{:?} names {} requests: show one by its rid", flags.id, several.len());
+            let note = format!(
+                "{:?} names {} requests: show one by its rid, or with --run",
+                flags.id,
+                several.len()
+            );
             Teller::new(global).note(&note);
         }
     }

@@ -69,14 +69,16 @@ pub(super) fn look(source: &Source) -> (Option<u64>, &'static str) {
         return (None, "standard input");
     }
     let path = Path::new(&source.path);
-    let Ok(file) = File::open(path) else {
-        return (None, "not there");
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, "not there"),
+        Err(_) => return (None, "cannot be read"),
     };
     let Ok(metadata) = file.metadata() else {
         return (None, "not there");
     };
     match sources::recognise(std::slice::from_ref(source), &file, Some(FileId::of(&metadata))) {
-        Ok(Some(_)) => match metadata.len() - source.offset {
+        Ok(Some(_)) => match metadata.len().saturating_sub(source.offset) {
             0 => (Some(0), "read"),
             lag => (Some(lag), "behind"),
         },

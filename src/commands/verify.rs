@@ -116,7 +116,7 @@ fn changed_files(connection: &Connection) -> Result<Vec<(String, &'static str)>>
     Ok(known
         .into_iter()
         .filter_map(|source| match super::status::look(&source) {
-            (_, state @ ("not there" | "other content now")) => Some((source.path, state)),
+            (_, state @ ("not there" | "cannot be read" | "other content now")) => Some((source.path, state)),
             _ => None,
         })
         .collect())

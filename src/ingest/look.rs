@@ -2,7 +2,7 @@
 //! writing.
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -14,6 +14,10 @@ use crate::journal::inputs::Input;
 use crate::journal::lines::Lines;
 use crate::store;
 use crate::store::sources::{self, FileId};
+
+/// What is said of a compressed journal, and the way out.
+pub(super) const COMPRESSED: &str =
+    "compressed journals are not read yet; use `zcat` or `zstdcat` and `narwhal-jq ingest -`";
 
 /// What a file holds for this call.
 pub(super) enum Look {
@@ -71,12 +75,11 @@ fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Resul
     }
     let mut file = File::open(path).with_context(cannot)?;
     let metadata = file.metadata().with_context(cannot)?;
-    if is_compressed(path) {
-        anyhow::bail!(
-            "cannot read {}: compressed journals are not read yet; use `zcat` or `zstdcat` and \
-             `narwhal-jq ingest -`",
-            path.display()
-        );
+    let has_ending = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+    let mut head = Vec::new();
+    file.by_ref().take(4).read_to_end(&mut head).with_context(cannot)?;
+    if has_ending || is_compressed(&head) {
+        anyhow::bail!("cannot read {}: {COMPRESSED}", path.display());
     }
     let resumption = sources::recognise(known, &file, Some(FileId::of(&metadata))).with_context(cannot)?;
     let offset = resumption.as_ref().map_or(0, |resumption| resumption.position.offset);
@@ -95,6 +98,7 @@ fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Resul
     }))
 }
 
-fn is_compressed(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gz" || extension == "zst")
+/// Whether these are the first bytes of a gzip or zstd file.
+pub(super) fn is_compressed(head: &[u8]) -> bool {
+    head.starts_with(b"\x1f\x8b") || head.starts_with(b"\x28\xb5\x2f\xfd")
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use super::look::{COMPRESSED, is_compressed};
 use crate::journal::lines::FINGERPRINT_LEN;
 use crate::store::sources::{self, Resumption, Source};
 
@@ -34,6 +35,9 @@ pub(super) fn open<'s>(known: &[Source], stop: &'s AtomicBool) -> io::Result<Ope
     let waiting = Arc::clone(&pump.waiting);
     let mut head = Vec::new();
     pump.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)?;
+    if is_compressed(&head) {
+        return Err(io::Error::other(COMPRESSED));
+    }
     let Some(furthest) = sources::furthest_with_head(known, &head) else {
         return Ok(Opened { bytes: Box::new(Cursor::new(head).chain(pump)), resumption: None, waiting });
     };

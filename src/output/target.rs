@@ -4,9 +4,28 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
+
+/// The temporary file of the answer that is being written, for [`abandon`].
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Removes the temporary file of an answer that will not be finished.
+pub fn abandon() {
+    let unfinished = UNFINISHED.lock().ok().and_then(|mut unfinished| unfinished.take());
+    if let Some(path) = unfinished {
+        // The process is about to end; what cannot be removed now stays.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+fn remember(path: Option<PathBuf>) {
+    if let Ok(mut unfinished) = UNFINISHED.lock() {
+        *unfinished = path;
+    }
+}
 
 /// An answer's way out.
 #[derive(Debug)]
@@ -45,6 +64,7 @@ impl Target {
             // Its text names the temporary file, which means nothing to the user.
             .map_err(|error| io::Error::from(error.kind()))
             .with_context(cannot)?;
+        remember(Some(temporary.path().to_owned()));
         Ok(Self::File(BufWriter::new(temporary), path))
     }
 
@@ -76,6 +96,7 @@ impl Target {
                 let cannot = || format!("cannot write {}", path.display());
                 let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(cannot)?;
                 file.persist(&path).map_err(|error| error.error).with_context(cannot)?;
+                remember(None);
                 Ok(())
             }
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use chrono::{DateTime, SecondsFormat};
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::around::{Around, Meanwhile};
@@ -41,20 +41,20 @@ pub enum Understood {
     Prefix,
 }
 
-/// The requests that `id` names: by their whole `rid` or `client_rid`, else by the beginning of one.
+/// The requests that `id` names, of one run or of all: by their whole `rid` or `client_rid`, else by the beginning of one.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn find(connection: &Connection, id: &str) -> Result<(Understood, Vec<Match>)> {
+pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<(Understood, Vec<Match>)> {
     let find = |condition: &str| -> Result<Vec<Match>> {
         let mut statement = connection.prepare(&format!(
             "select t.terminal_id, r.run, t.rid, t.client_rid, t.arrived - r.first_s, t.terminal
              from terminals as t
              join runs as r on r.run_id = t.run_id
-             where {condition}
+             where ({condition}) and (?2 is null or r.run = ?2)
              order by r.started_at, r.run, t.arrived, t.rid"
         ))?;
-        let matches = statement.query_map([id], |row| {
+        let matches = statement.query_map(params![id, run], |row| {
             Ok(Match {
                 terminal_id: row.get(0)?,
                 run: row.get(1)?,

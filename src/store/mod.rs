@@ -12,6 +12,8 @@ pub mod sources;
 pub mod write;
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -167,6 +169,28 @@ pub fn close(connection: Connection) -> Result<()> {
     connection.close().map_err(|(_, error)| error.into())
 }
 
+/// Returns a database that a reader kept in write-ahead mode, or a crash left there, to one plain
+/// file, if nobody has it open now.
+///
+/// # Errors
+/// When SQLite cannot write what is left.
+pub fn settle(path: &Path) -> Result<()> {
+    let mut header = [0; 20];
+    let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
+    // Bytes 18 and 19 of the file format: 2 is write-ahead mode.
+    if !is_read || header[18..] != [2, 2] {
+        return Ok(());
+    }
+    match Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    ) {
+        Ok(connection) => close(connection).map_err(|error| explain(path, error)),
+        // A folder that cannot be written is no fault of who only looks.
+        Err(_) => Ok(()),
+    }
+}
+
 /// Says in words what SQLite found wrong with the database.
 pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let shown = path.display();
@@ -181,8 +205,8 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             let message = format!(
-                "the database {shown} is busy: another process is writing to it; try again, or wait \
-                 longer with --busy-timeout SECONDS"
+                "the database {shown} is busy: another process is writing to it, or reading it for long; try \
+                 again, or wait longer with --busy-timeout SECONDS"
             );
             return error.context(message);
         }

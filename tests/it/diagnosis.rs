@@ -145,8 +145,10 @@ fn an_id_is_a_rid_a_client_id_or_the_beginning_of_one_that_is_enough() {
         let shown = lab.run(&["show", id]).exits(0).stdout;
         assert!(shown.starts_with("request    bb33  (client id \"=cmd\\u{1b}[2J\")\n"), "{id}: {shown}");
     }
-    let listed =
-        lab.run(&["show", "job"]).exits(0).says("note: \"job\" names 2 requests: show one by its rid");
+    let listed = lab
+        .run(&["show", "job"])
+        .exits(0)
+        .says("note: \"job\" names 2 requests: show one by its rid, or with --run");
     let rids: Vec<&str> =
         listed.stdout.lines().skip(1).map(|line| line.split_whitespace().nth(1).unwrap()).collect();
     assert_eq!(rids, ["aa11", "aa22"]);
@@ -154,7 +156,7 @@ fn an_id_is_a_rid_a_client_id_or_the_beginning_of_one_that_is_enough() {
     assert_eq!(listed[1]["rid"], "aa22");
     lab.run(&["show", "aa"])
         .exits(1)
-        .says("\"aa\" begins the ids of 2 requests: give more of it (aa11, aa22)");
+        .says("\"aa\" begins the ids of 2 requests: give more of it, or --run (aa11, aa22)");
     lab.run(&["show", "zz"]).exits(1).says("no request is called \"zz\"");
     lab.run(&["show", ""]).exits(1).says("no request is called \"\"");
 }

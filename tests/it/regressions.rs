@@ -264,3 +264,64 @@ fn every_check_of_verify_can_break() {
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(said.contains("BROKEN  the file is whole") || said.contains("is damaged"), "{said}");
 }
+
+#[test]
+fn an_ingest_with_nothing_new_returns_a_database_left_in_write_ahead_mode_to_one_plain_file() {
+    let lab = lab(&[terminal(RUN, "a", 1.0)]);
+    let writer = Connection::open(lab.path("narwhal.db")).unwrap();
+    writer.pragma_update(None, "journal_mode", "wal").unwrap();
+    writer.execute_batch("insert into slos values ('x', 1, 1, 'now')").unwrap();
+    // A copy of what lies there while it is open is what a crash leaves.
+    let crashed = Lab::new();
+    for name in ["narwhal.db", "narwhal.db-wal", "j.jsonl"] {
+        crashed.write(name, std::fs::read(lab.path(name)).unwrap());
+    }
+    crashed.run(&["ingest", "j.jsonl"]).exits(0);
+    assert!(!crashed.path("narwhal.db-wal").exists());
+    assert_eq!(std::fs::read(crashed.path("narwhal.db")).unwrap()[18..20], [1, 1]);
+    assert_eq!(crashed.number("select count(*) from slos"), 1);
+    // While somebody has it open it stays as it is, and nobody waits.
+    lab.run(&["ingest", "j.jsonl"]).exits(0);
+    assert_eq!(std::fs::read(lab.path("narwhal.db")).unwrap()[18..20], [2, 2]);
+}
+
+#[test]
+fn an_interrupted_answer_leaves_no_file_behind() {
+    let lab = lab(&[terminal(RUN, "a", 1.0)]);
+    std::fs::create_dir(lab.path("left")).unwrap();
+    let endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n";
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let mut command = lab.command(&["sql", endless, "--format", "csv", "-o", "left/answer.csv"]);
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        while std::fs::read_dir(lab.path("left")).unwrap().next().is_none() {
+            std::thread::yield_now();
+        }
+        let sent =
+            std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(std::fs::read_dir(lab.path("left")).unwrap().count(), 0, "{signal}");
+    }
+}
+
+#[test]
+fn a_rid_that_stands_in_two_runs_is_shown_with_its_run() {
+    let lab = lab(&[terminal("100-a", "x", 1.0), terminal("200-b", "x", 1.0)]);
+    lab.run(&["show", "x"]).exits(0).says("names 2 requests: show one by its rid, or with --run");
+    let shown = lab.run(&["show", "x", "--run", "200"]).exits(0).stdout;
+    assert!(shown.contains("\nrun        200-b,"), "{shown}");
+    lab.run(&["show", "x", "--run", "300"]).exits(1).says("no run \"300\"");
+}
+
+#[test]
+fn compressed_bytes_are_known_by_their_beginning() {
+    let lab = Lab::new();
+    for head in [&b"\x1f\x8b\x08\x00"[..], b"\x28\xb5\x2f\xfd"] {
+        let bytes = [head, b"\n\x01\n\x02\n"].concat();
+        lab.write("j.jsonl", &bytes);
+        lab.run(&["ingest", "j.jsonl"]).exits(1).says("compressed journals are not read yet; use `zcat`");
+        lab.run_with_stdin(&["ingest", "-"], &bytes).exits(1).says("compressed journals are not read yet");
+    }
+    let rejects = lab.path("narwhal.db").exists().then(|| lab.number("select count(*) from rejects"));
+    assert_eq!(rejects.unwrap_or(0), 0);
+}
