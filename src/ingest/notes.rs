@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::journal::event::Clock;
-use crate::journal::json::Object;
+use crate::journal::object::Object;
 use crate::journal::row::Row;
 use crate::journal::terminal::{TERMINALS, Terminal};
 use crate::store::events::misfitting_event_fields;

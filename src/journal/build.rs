@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::json::{Object, take, take_text};
+use super::object::{Object, take, take_text};
 use super::{SCHEMA, SCHEMA_VERSION};
 
 /// What a process says of itself when it opens the file. It names no run.

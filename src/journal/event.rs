@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::json::{Object, take, take_text};
+use super::object::{Object, take, take_text};
 use super::{SCHEMA, SCHEMA_VERSION};
 
 /// Which clock an event's `at` was read from.

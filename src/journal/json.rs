@@ -8,13 +8,12 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
+
+use super::object::Object;
 
 /// Objects and arrays may nest this deep, the outermost one counted.
 pub const MAX_DEPTH: usize = 128;
-
-/// A JSON object that is kept whole, keys sorted.
-pub type Object = Map<String, Value>;
 
 /// Why a value could not be read.
 #[derive(Debug, Clone, PartialEq)]
@@ -529,19 +528,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Drops null members, at any depth: absent and null mean the same.
-pub(super) fn drop_nulls(object: &mut Object) {
-    fn within(value: &mut Value) {
-        match value {
-            Value::Object(object) => drop_nulls(object),
-            Value::Array(items) => items.iter_mut().for_each(within),
-            _ => {}
-        }
-    }
-    object.retain(|_, value| !value.is_null());
-    object.values_mut().for_each(within);
-}
-
 /// How many bytes there are before the first `"`, `\` or control character.
 #[inline]
 fn plain_len(bytes: &[u8]) -> usize {
@@ -563,29 +549,6 @@ fn plain_len(bytes: &[u8]) -> usize {
     }
     let stops = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20);
     at + bytes[at..].iter().position(stops).unwrap_or(bytes.len() - at)
-}
-
-/// Takes a member out of the object when it converts; one of another type stays.
-pub(super) fn take<T>(
-    object: &mut Object,
-    key: &str,
-    convert: impl Fn(Value) -> Result<T, Value>,
-) -> Option<T> {
-    match convert(object.remove(key)?) {
-        Ok(taken) => Some(taken),
-        Err(value) => {
-            object.insert(key.to_owned(), value);
-            None
-        }
-    }
-}
-
-/// Takes text out of the object; a value of another type stays.
-pub(super) fn take_text(object: &mut Object, key: &str) -> Option<String> {
-    take(object, key, |value| match value {
-        Value::String(text) => Ok(text),
-        other => Err(other),
-    })
 }
 
 #[cfg(test)]

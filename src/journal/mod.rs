@@ -13,6 +13,7 @@ pub mod event;
 pub mod inputs;
 pub mod json;
 pub mod lines;
+pub mod object;
 pub mod pieces;
 pub mod row;
 pub mod terminal;

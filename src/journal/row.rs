@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::build::{Build, read_build};
 use super::event::{Event, read_event};
-use super::json::{Fault, Kind, Object, Reader, Repair};
+use super::json::{Fault, Kind, Reader, Repair};
+use super::object::Object;
 use super::terminal::{Field, Terminal};
 use super::{SCHEMA, SCHEMA_VERSION};
 

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::json::{Fault, Figure, Kind, Object, Reader, drop_nulls};
+use super::json::{Fault, Figure, Kind, Reader};
+use super::object::{Object, drop_nulls};
 
 /// The terminal values that the writer's releases up to 0.7.0 use.
 pub const TERMINALS: [&str; 7] =

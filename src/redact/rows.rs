@@ -13,7 +13,7 @@ use super::redactor::Redactor;
 use super::shapes::is_word;
 use crate::journal::build::Build;
 use crate::journal::event::Event;
-use crate::journal::json::Object;
+use crate::journal::object::Object;
 use crate::journal::row::Row;
 use crate::journal::terminal::{AttemptFailure, CachePlacement, Terminal};
 

@@ -8,7 +8,8 @@ use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, Value as Sql, Va
 use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 use serde_json::Value;
 
-use crate::journal::json::{Fault, Object, Reader};
+use crate::journal::json::{Fault, Reader};
+use crate::journal::object::Object;
 use crate::journal::terminal::{AttemptFailure, CachedTokens, Terminal};
 use crate::journal::{SCHEMA, SCHEMA_VERSION};
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what the real journals say with the counters of the routers that wrote them.
 
-  counters.py JOURNAL_DIR        e.g. /work/shared/journals; exit 1 when a difference is unexplained
+  counters.py JOURNAL_DIR        a folder for each release; exit 1 when a difference is unexplained
 
 Per run the counters stand in <journal>.<run>.state.json and .metrics.txt, read a little before the
 process stopped. Rows and events from after that moment are dropped or bounded as said below.
