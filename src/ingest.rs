@@ -31,7 +31,7 @@ use crate::store;
 use crate::store::sources::{self, FileId, Resumption};
 use crate::store::write::{Reached, Reject, RejectKind, Stored, Writer};
 
-/// Lines per transaction: more gained nothing, fewer cost commits.
+/// Lines per transaction: so much an ingest that is killed reads again.
 pub const BATCH_LINES: u64 = 50_000;
 
 /// Between two batches the write lock is free for so long that whoever waits for it gets it.

@@ -36,7 +36,7 @@ fn write(teller: Teller, flags: &Redact, output: &Path) -> Result<Exit> {
     refuse_to_overwrite(&inputs, flags.key.as_deref(), output)?;
     let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in [signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
     }
     let mut target = Target::open(Some(output))?;

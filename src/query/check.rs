@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::answer::ask;
 use super::compare::leg_failures;
-use crate::text::rounded;
+use crate::text::{full, rounded};
 
 /// What is asked of a run. At least one is.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +40,44 @@ pub struct Finding {
     pub words: String,
 }
 
-/// Holds runs against limits, and says what changes the meaning of the findings. `given` has the parameters of the queries as on the command line.
+/// A limit, and the side of it that holds.
+#[derive(Debug, Clone, Copy)]
+enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Bound {
+    fn limit(self) -> f64 {
+        match self {
+            Self::AtLeast(limit) | Self::AtMost(limit) => limit,
+        }
+    }
+
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(limit) => value >= limit,
+            Self::AtMost(limit) => value <= limit,
+        }
+    }
+
+    fn in_words(self) -> String {
+        let words = match self {
+            Self::AtLeast(_) => "at least",
+            Self::AtMost(_) => "at most",
+        };
+        format!("{words} {}", rounded(self.limit()))
+    }
+
+    /// A figure rounded for eyes, in full where rounding would make it look like the limit.
+    fn shown(self, value: f64) -> String {
+        let short = rounded(value);
+        if short == rounded(self.limit()) && value != self.limit() { full(value) } else { short }
+    }
+}
+
+/// Holds runs against limits, and says what changes the meaning of the findings. `given` has the
+/// parameters of the queries as on the command line.
 ///
 /// # Errors
 /// As the command line has them, and when the database cannot be read.
@@ -50,20 +87,12 @@ pub fn check(
     given: impl Fn(&str) -> Option<String> + Copy,
 ) -> Result<(Vec<Finding>, Vec<String>)> {
     let (mut findings, mut caveats) = (Vec::new(), Vec::new());
-    let mut find = |run: String, value: Option<f64>, limit: f64, is_least: bool, name: &str, of: String| {
+    let mut find = |run: String, value: Option<f64>, bound: Bound, name: &str, of: String| {
         let (held, value) = match value {
             None => (Held::Unknown, "unknown".to_owned()),
-            Some(value) if (is_least && value >= limit) || (!is_least && value <= limit) => {
-                (Held::Yes, rounded(value))
-            }
-            Some(value) => (Held::No, rounded(value)),
+            Some(value) => (if bound.holds(value) { Held::Yes } else { Held::No }, bound.shown(value)),
         };
-        let bound = if is_least { "at least" } else { "at most" };
-        findings.push(Finding {
-            run,
-            held,
-            words: format!("{name} {value}, {bound} {} ({of})", rounded(limit)),
-        });
+        findings.push(Finding { run, held, words: format!("{name} {value}, {} ({of})", bound.in_words()) });
     };
     if let Some(limit) = limits.min_attainment {
         let answer = ask(connection, "attainment", given)?;
@@ -75,7 +104,7 @@ pub fn check(
                 row.int("scored"),
                 row.int("excluded")
             );
-            find(row.text("run"), row.real("attainment"), limit, true, "attainment", of);
+            find(row.text("run"), row.real("attainment"), Bound::AtLeast(limit), "attainment", of);
         }
     }
     if let Some(limit) = limits.max_failure_rate {
@@ -86,14 +115,27 @@ pub fn check(
             let answer = ask(connection, "engine-failures", of_run)?;
             let (failed, legs) = leg_failures(&answer, &["prefill", "decode"]);
             let rate = (legs > 0).then(|| failed as f64 / legs as f64);
-            find(name, rate, limit, false, "failure_rate", format!("{failed} of {legs} legs failed"));
+            find(name, rate, Bound::AtMost(limit), "failure_rate", format!("{failed} of {legs} legs failed"));
         }
     }
     if let Some(limit) = limits.max_p99_ttft {
         for row in ask(connection, "latency", given)?.rows().filter(|row| row.text("metric") == "ttft_s") {
             let of = format!("over {} completed requests", row.int("n"));
-            find(row.text("run"), row.real("p99"), limit, false, "ttft_s p99", of);
+            find(row.text("run"), row.real("p99"), Bound::AtMost(limit), "ttft_s p99", of);
         }
     }
     Ok((findings, caveats))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_just_beyond_its_limit_does_not_look_like_it() {
+        let bound = Bound::AtLeast(0.99);
+        assert_eq!((bound.holds(0.98999999), bound.shown(0.98999999).as_str()), (false, "0.98999999"));
+        assert_eq!((bound.holds(0.99), bound.shown(0.99).as_str()), (true, "0.99"));
+        assert!(Bound::AtMost(5.0).holds(5.0) && !Bound::AtMost(5.0).holds(5.1));
+    }
 }

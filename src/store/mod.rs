@@ -23,10 +23,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::exit::{Exit, Failure, is_busy};
 
-/// Rows are about 550 bytes: 8 KiB pages hold enough of them to keep the trees flat.
+/// A row takes about 370 bytes: a page of 8 KiB holds some twenty.
 const PAGE_SIZE: u32 = 8192;
 
-/// Page cache while writing. The indexes are appended to, so a larger one gained nothing.
+/// Page cache while writing, most of the memory that an ingest takes.
 const CACHE_KIB: u32 = 32 * 1024;
 
 /// Opens the database for reading.

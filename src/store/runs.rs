@@ -118,13 +118,9 @@ impl Writer<'_> {
                 run.run_id = self.connection.last_insert_rowid();
             }
             Some((_, before)) if before == "missing" || build_id.is_some() => {
-                if !run.has_build {
-                    self.connection
-                        .prepare_cached(
-                            "update runs set build_id = ?2, build_certainty = ?3 where run_id = ?1",
-                        )?
-                        .execute(params![run.run_id, build_id, certainty])?;
-                }
+                self.connection
+                    .prepare_cached("update runs set build_id = ?2, build_certainty = ?3 where run_id = ?1")?
+                    .execute(params![run.run_id, build_id, certainty])?;
             }
             Some(_) => {}
         }
