@@ -9,7 +9,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
-use super::{Counters, FileReport, Options, ending};
+use super::reading::ending;
+use super::{Counters, FileReport, Options};
 use crate::journal::inputs::Input;
 use crate::journal::lines::Lines;
 use crate::store;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use super::blocks::Bytes;
 use super::look::{COMPRESSED, is_compressed};
 use crate::journal::lines::FINGERPRINT_LEN;
 use crate::store::sources::{self, Resumption, Source};
@@ -22,7 +23,7 @@ const PIECE: usize = 64 << 10;
 /// The rest of standard input behind what was read before.
 pub(super) struct Opened<'s> {
     /// What is new.
-    pub bytes: Box<dyn Read + 's>,
+    pub bytes: Bytes<'s>,
     /// Where the source it goes on from was left.
     pub resumption: Option<Resumption>,
     /// How many pieces wait to be taken: 0 when reading may have to wait.

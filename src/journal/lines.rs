@@ -152,6 +152,16 @@ impl<R: Read> Lines<R> {
         self.number
     }
 
+    /// Where a later reading may go on.
+    pub fn position(&self) -> Position {
+        Position {
+            offset: self.offset,
+            lines: self.number,
+            head: self.head.clone(),
+            tail: self.tail().to_vec(),
+        }
+    }
+
     /// Bytes read behind the last whole line.
     pub fn pending_bytes(&self) -> u64 {
         self.passed_over + (self.end - self.start) as u64

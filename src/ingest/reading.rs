@@ -1,0 +1,423 @@
+//! One input on its way into the database: opened, recognised, its blocks stored in batches.
+//!
+//! A batch of whole lines and the source's new offset are one transaction.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::blocks::{Blocks, Bytes, Next};
+use super::notes::{self, Note};
+use super::{Counters, FileReport, Options, Watcher, stdin};
+use crate::exit::{Exit, Failure};
+use crate::journal::inputs::Input;
+use crate::journal::lines::{Ending, Line, Lines, MAX_LINE, Position};
+use crate::journal::pieces::{Content, PieceKind};
+use crate::journal::row::Row;
+use crate::store::sources::{self, FileId, Resumption};
+use crate::store::write::{Reached, Reject, RejectKind, Stored, Writer};
+
+/// Lines per transaction, or a block more: so much an ingest that is killed reads again.
+pub const BATCH_LINES: u64 = 50_000;
+
+/// Between two batches the write lock is free for so long that whoever waits for it gets it.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// One input on its way into the database.
+pub(super) struct Reading<'i, 'w, 'c> {
+    options: &'i Options,
+    stop: &'i AtomicBool,
+    watcher: &'i mut dyn Watcher,
+    writer: &'w mut Writer<'c>,
+    notes: &'i mut BTreeMap<Note, u64>,
+    input: &'i Input,
+    /// What was committed before another ingest moved the source, and where that began.
+    counted: Counters,
+    resumed_at: Option<u64>,
+    /// Whether some line gave a row, stored or not.
+    met_row: bool,
+}
+
+/// An opened input, and the source that it turned out to be.
+struct Opened<'i> {
+    bytes: Bytes<'i>,
+    file: Option<FileId>,
+    ending: Ending,
+    /// Of a stream: how many pieces of it can be read without waiting.
+    stream: Option<Arc<AtomicUsize>>,
+    resumption: Option<Resumption>,
+    /// Said when the file does not hold any more what was read of it.
+    lost: Option<String>,
+}
+
+/// How far the reading of an input has come.
+struct Progress {
+    path: String,
+    file: Option<FileId>,
+    source_id: Option<i64>,
+    committed: Position,
+    read: Position,
+    /// Lines taken since the last commit.
+    batch: u64,
+    counters: Counters,
+}
+
+/// Bytes of an unfinished line, and why there is no more.
+type End = (u64, Option<io::Error>);
+
+/// A report, and why it ends early.
+type Outcome = (FileReport, Option<anyhow::Error>);
+
+impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
+    /// A reading of what is new of an input.
+    pub(super) fn new(
+        input: &'i Input,
+        options: &'i Options,
+        stop: &'i AtomicBool,
+        watcher: &'i mut dyn Watcher,
+        writer: &'w mut Writer<'c>,
+        notes: &'i mut BTreeMap<Note, u64>,
+    ) -> Self {
+        let counted = Counters::default();
+        Self { options, stop, watcher, writer, notes, input, counted, resumed_at: None, met_row: false }
+    }
+
+    /// Reads to the end of the input.
+    ///
+    /// # Errors
+    /// When the database cannot be written, or a strict ingest met a bad line. Why the input could not
+    /// be read, or not to its end, is part of the outcome.
+    pub(super) fn read(&mut self) -> Result<Outcome> {
+        loop {
+            // Opened under the lock: no other ingest can move the source in between.
+            if matches!(self.input, Input::File(_)) {
+                self.writer.begin()?;
+            }
+            let opened = match self.open() {
+                Ok(opened) => opened,
+                Err(error) => {
+                    self.give_up_lock()?;
+                    return Ok((self.report(0, Counters::default(), false), Some(error)));
+                }
+            };
+            if let Some(outcome) = self.read_opened(opened)? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    fn give_up_lock(&mut self) -> Result<()> {
+        if !self.writer.connection().is_autocommit() {
+            self.writer.roll_back()?;
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Opened<'i>> {
+        let known = sources::load_all(self.writer.connection())?;
+        match self.input {
+            Input::Stdin => {
+                let opened = stdin::open(&known, self.stop).context("cannot read standard input")?;
+                Ok(Opened {
+                    bytes: opened.bytes,
+                    file: None,
+                    ending: Ending::Complete,
+                    stream: Some(opened.waiting),
+                    resumption: opened.resumption,
+                    lost: None,
+                })
+            }
+            Input::File(path) => {
+                let cannot = || format!("cannot read {}", path.display());
+                let mut file = File::open(path).with_context(cannot)?;
+                let id = FileId::of(&file.metadata().with_context(cannot)?);
+                let resumption = sources::recognise(&known, &file, Some(id)).with_context(cannot)?;
+                let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
+                file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
+                let before = known.iter().find(|source| {
+                    resumption.is_none() && source.path == stored_path(path) && source.file == Some(id)
+                });
+                let lost = before.map(|source| {
+                    format!(
+                        "{}: does not hold any more what was read of it up to byte {} (truncated or \
+                         rewritten): read from the start, as a new source",
+                        path.display(),
+                        source.offset
+                    )
+                });
+                Ok(Opened {
+                    bytes: Box::new(file),
+                    file: Some(id),
+                    ending: ending(self.options),
+                    stream: None,
+                    resumption,
+                    lost,
+                })
+            }
+        }
+    }
+
+    /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
+    /// it must be opened anew.
+    fn read_opened(&mut self, opened: Opened<'i>) -> Result<Option<Outcome>> {
+        let Opened { bytes, file, ending, stream, resumption, lost } = opened;
+        if let Some(lost) = lost {
+            self.watcher.warn(&lost);
+        }
+        let path = match self.input {
+            Input::Stdin => "-".to_owned(),
+            Input::File(path) => stored_path(path),
+        };
+        let had_rows = resumption.as_ref().is_some_and(|from| from.source.has_rows);
+        let source_id = resumption.as_ref().map(|from| from.source.source_id);
+        let from = resumption.map_or_else(Position::default, |from| from.position);
+        self.watcher.skipped(from.offset);
+        let resumed_at = *self.resumed_at.get_or_insert(from.offset);
+        let mut progress = Progress {
+            path,
+            file,
+            source_id,
+            committed: from.clone(),
+            read: from.clone(),
+            batch: 0,
+            counters: std::mem::take(&mut self.counted),
+        };
+        let lines = Lines::resumed(bytes, ending, from.clone());
+        let end = std::thread::scope(|scope| {
+            let mut blocks = match &stream {
+                Some(_) => Blocks::here(lines),
+                None => Blocks::ahead(lines, scope),
+            };
+            self.read_blocks(&mut blocks, stream.as_deref(), &mut progress)
+        })?;
+        let Some((pending_bytes, failure)) = end else {
+            progress.counters.bytes += progress.committed.offset - from.offset;
+            self.counted = progress.counters;
+            return Ok(None);
+        };
+        let Progress { read, mut counters, .. } = progress;
+        counters.bytes += read.offset - from.offset;
+        counters.pending_bytes = pending_bytes;
+        let is_no_journal = !had_rows && !self.met_row && read.lines > 0;
+        let mut report = self.report(resumed_at, counters, is_no_journal);
+        report.is_empty = read.lines == 0 && pending_bytes == 0;
+        let failure = failure.map(|error| anyhow::Error::new(error).context(self.cannot_read()));
+        Ok(Some((report, failure)))
+    }
+
+    /// Stores block after block, until the end or an interruption: then the bytes of an unfinished line,
+    /// and why there is no more. `None` when another ingest moved the source.
+    fn read_blocks(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        stream: Option<&AtomicUsize>,
+        progress: &mut Progress,
+    ) -> Result<Option<End>> {
+        // All of a strict ingest is wanted or nothing.
+        let batch_lines = if self.options.is_strict { u64::MAX } else { BATCH_LINES };
+        let mut end = (0, None);
+        while !self.stop.load(Ordering::Relaxed) {
+            let block = match blocks.next() {
+                Next::Block(block) => block,
+                // The wait for more of a stream was interrupted.
+                Next::End { pending_bytes, failure: Some(_) } if self.stop.load(Ordering::Relaxed) => {
+                    end = (pending_bytes, None);
+                    break;
+                }
+                Next::End { pending_bytes, failure } => {
+                    end = (pending_bytes, failure);
+                    break;
+                }
+            };
+            let mut from = block.offset();
+            if self.writer.connection().is_autocommit() {
+                self.writer.begin()?;
+                let reached = progress.source_id.map(|id| self.offset_of(id)).transpose()?.flatten();
+                match reached {
+                    Some(reached) if reached != from && stream.is_none() => {
+                        self.writer.roll_back()?;
+                        return Ok(None);
+                    }
+                    // A stream cannot be opened anew, but what the other has read can be passed over.
+                    Some(reached) if block.after().offset <= reached => {
+                        self.writer.roll_back()?;
+                        continue;
+                    }
+                    Some(reached) => from = from.max(reached),
+                    None => {}
+                }
+            }
+            let source_id = match progress.source_id {
+                Some(source_id) => source_id,
+                None => {
+                    let new = sources::insert(self.writer.connection(), &progress.path, progress.file)?;
+                    *progress.source_id.insert(new)
+                }
+            };
+            self.writer.enter(source_id)?;
+            for (line, content) in block.lines().filter(|(line, _)| line.offset >= from) {
+                self.take(&line, content, &mut progress.counters)?;
+            }
+            progress.batch += block.len();
+            progress.read.clone_from(block.after());
+            // Nothing whole is kept from others while a stream makes us wait; unless all of it is wanted
+            // or nothing.
+            let may_wait = stream.is_some_and(|waiting| {
+                !self.options.is_strict && waiting.load(Ordering::Relaxed) == 0 && !block.more_is_buffered()
+            });
+            blocks.give_back(block);
+            if progress.batch >= batch_lines || may_wait {
+                let is_full = progress.batch >= batch_lines;
+                self.commit(progress)?;
+                if is_full {
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        }
+        if progress.batch > 0 {
+            self.commit(progress)?;
+        } else {
+            self.give_up_lock()?;
+        }
+        Ok(Some(end))
+    }
+
+    fn cannot_read(&self) -> String {
+        format!("cannot read {}", self.input.label())
+    }
+
+    fn report(&self, resumed_at: u64, counters: Counters, is_no_journal: bool) -> FileReport {
+        FileReport { path: self.input.label(), resumed_at, counters, is_no_journal, is_empty: false }
+    }
+
+    fn offset_of(&self, source_id: i64) -> Result<Option<u64>> {
+        let offset: i64 = self
+            .writer
+            .connection()
+            .prepare_cached("select offset_bytes from sources where source_id = ?1")?
+            .query_row([source_id], |row| row.get(0))?;
+        Ok(u64::try_from(offset).ok())
+    }
+
+    fn commit(&mut self, progress: &mut Progress) -> Result<()> {
+        let reached = Reached {
+            path: &progress.path,
+            file: progress.file,
+            offset: progress.read.offset,
+            lines: progress.read.lines,
+            head: &progress.read.head,
+            tail: &progress.read.tail,
+        };
+        self.writer.commit(&reached)?;
+        self.watcher.advanced(progress.read.offset - progress.committed.offset);
+        progress.committed.clone_from(&progress.read);
+        progress.batch = 0;
+        Ok(())
+    }
+
+    /// Stores what a line holds.
+    fn take(&mut self, line: &Line<'_>, content: &Content<'_>, counters: &mut Counters) -> Result<()> {
+        counters.lines += 1;
+        if line.is_oversized() {
+            let reason = format!("longer than {} MiB", MAX_LINE >> 20);
+            return self.reject(line, RejectKind::Rejected, 0, line.len, &reason, counters);
+        }
+        match content {
+            Content::Blank => Ok(()),
+            Content::Row(row) => self.store(line, row, 0, line.bytes.len(), counters),
+            Content::Pieces(pieces) => {
+                for piece in pieces {
+                    let (at, len) = (piece.at, piece.len as u64);
+                    match &piece.kind {
+                        PieceKind::Row(row) => self.store(line, row, at, piece.len, counters)?,
+                        PieceKind::Rejected(reason) => {
+                            self.reject(line, RejectKind::Rejected, at, len, reason, counters)?;
+                        }
+                        PieceKind::Repaired(what) => {
+                            self.reject(line, RejectKind::Repaired, at, len, what, counters)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn store(
+        &mut self,
+        line: &Line<'_>,
+        row: &Row<'_>,
+        at: usize,
+        len: usize,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let byte_offset = line.offset + at as u64;
+        self.met_row = true;
+        notes::note(row, self.notes);
+        let stored = match row {
+            Row::Build(row) => self.writer.build(row, byte_offset)?,
+            Row::Terminal(row) => self.writer.terminal(row, byte_offset)?,
+            Row::Event(row) => self.writer.event(row, byte_offset)?,
+        };
+        match (stored, row) {
+            (Stored::Duplicate, _) => counters.duplicates += 1,
+            (Stored::Conflict, _) => {
+                let reason = "conflict: another row of the same run, rid and arrived was stored before, \
+                              and stays";
+                self.reject(line, RejectKind::Rejected, at, len as u64, reason, counters)?;
+            }
+            (Stored::New, Row::Build(_)) => counters.builds += 1,
+            (Stored::New, Row::Terminal(row)) => {
+                counters.terminals += 1;
+                counters.attempt_failures +=
+                    row.attempt_failures.as_ref().map_or(0, |entries| entries.len() as u64);
+            }
+            (Stored::New, Row::Event(_)) => counters.events += 1,
+        }
+        Ok(())
+    }
+
+    fn reject(
+        &mut self,
+        line: &Line<'_>,
+        kind: RejectKind,
+        at: usize,
+        len: u64,
+        reason: &str,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let byte_offset = line.offset + at as u64;
+        let raw = &line.bytes[at..line.bytes.len().min(at + len as usize)];
+        if self.options.is_strict {
+            self.writer.roll_back()?;
+            let shown: String = String::from_utf8_lossy(raw).chars().take(200).collect();
+            let message = format!(
+                "{}:{}:{byte_offset}: {reason}; nothing of this file was kept: {shown:?}",
+                self.input.label(),
+                line.number
+            );
+            return Err(Failure::new(Exit::BadLine, message).into());
+        }
+        match kind {
+            RejectKind::Rejected => counters.rejected += 1,
+            RejectKind::Repaired => counters.repaired += 1,
+        }
+        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
+        Ok(self.writer.reject(&reject)?)
+    }
+}
+
+/// The name of a file as `sources` keeps it: absolute, links not followed.
+fn stored_path(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+}
+
+pub(super) fn ending(options: &Options) -> Ending {
+    if options.is_final { Ending::Complete } else { Ending::Open }
+}
