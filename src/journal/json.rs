@@ -197,19 +197,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the object's next key is this one, in the writer's own spacing; then it is read. It saves
-    /// most of the work of [`Reader::next_key`] on rows that come in the writer's order.
-    #[inline]
-    pub fn next_key_is(&mut self, key: &str) -> bool {
-        let separator: &[u8] = if self.fresh { b"\"" } else { b", \"" };
-        let rest = &self.bytes[self.pos..];
-        let behind = rest
-            .strip_prefix(separator)
-            .and_then(|rest| rest.strip_prefix(key.as_bytes()))
-            .and_then(|rest| rest.strip_prefix(b"\": "));
-        let Some(behind) = behind else { return false };
-        self.pos = self.bytes.len() - behind.len();
-        self.fresh = false;
-        true
+    /// most of the work of [`Reader::next_key`] on rows that come in the writer's order. `key` is given as
+    /// it stands behind another member: `, "key": `.
+    #[inline(always)]
+    pub fn next_key_is(&mut self, key: &'static str) -> bool {
+        let written = if self.fresh { &key[2..] } else { key };
+        let is_next = self.bytes[self.pos..].starts_with(written.as_bytes());
+        if is_next {
+            self.pos += written.len();
+            self.fresh = false;
+        }
+        is_next
     }
 
     /// Whether the array has a next element; `false` steps out of it.
@@ -343,11 +341,9 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn digits(&mut self) -> Read<()> {
-        let start = self.pos;
-        while matches!(self.bytes.get(self.pos), Some(b'0'..=b'9')) {
-            self.pos += 1;
-        }
-        if self.pos == start { Err(self.expected("a digit")) } else { Ok(()) }
+        let len = digits_len(&self.bytes[self.pos..]);
+        self.pos += len;
+        if len == 0 { Err(self.expected("a digit")) } else { Ok(()) }
     }
 
     /// Reads a string.
@@ -551,9 +547,44 @@ fn plain_len(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().position(stops).unwrap_or(bytes.len() - at)
 }
 
+/// How many digits the bytes begin with.
+#[inline]
+fn digits_len(bytes: &[u8]) -> usize {
+    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+    let mut at = 0;
+    while let Some((chunk, _)) = bytes[at..].split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
+        // The top bit of each byte above `9`, and of each below `0`. The lowest marked byte is right; a
+        // carry or a borrow can only mark bytes above it wrongly.
+        let above = word.wrapping_add(u64::from_ne_bytes([0x7f - b'9'; 8]));
+        let below = word.wrapping_sub(u64::from_ne_bytes([b'0'; 8]));
+        let marks = (above | below) & TOPS;
+        if marks != 0 {
+            return at + (marks.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at + bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_end_at_the_first_byte_that_is_none() {
+        for len in 0..30 {
+            for stop in 0..=u8::MAX {
+                let mut bytes = vec![b'0' + (len % 10) as u8; len];
+                bytes.push(stop);
+                for behind in [&b""[..], b"0123456789", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff"] {
+                    let bytes = [&bytes[..], behind].concat();
+                    let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    assert_eq!(digits_len(&bytes), expected, "{bytes:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn plain_text_ends_at_the_first_quote_escape_or_control_character() {

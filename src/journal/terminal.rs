@@ -40,25 +40,32 @@ macro_rules! object {
             fn read(reader: &mut Reader<'de>) -> Result<Option<Self>, Fault> {
                 const FIELDS: &[&str] = &[$(stringify!($field)),*];
                 let mut object = Self::default();
-                let (mut seen, mut next) = (0_u64, 0);
                 if null_or(Kind::Object, reader)? {
                     return Ok(None);
                 }
                 reader.begin_object()?;
-                loop {
-                    let at = if next < FIELDS.len() && reader.next_key_is(FIELDS[next]) {
-                        next
-                    } else {
-                        let Some(key) = reader.next_key()? else { break };
-                        let Some(at) = find(FIELDS, next, &key) else {
-                            let value = reader.value()?;
-                            if object.extra.contains_key(key.as_ref()) {
-                                return Err(reader.twice(&key));
-                            }
-                            object.extra.insert(key.into_owned(), value);
-                            continue;
-                        };
-                        at
+                // As a writer of this release or an older one has written it: every key that comes is
+                // the next one, or a later one.
+                let (mut seen, mut bit) = (0_u64, 1);
+                $(
+                    if reader.next_key_is(concat!(", \"", stringify!($field), "\": ")) {
+                        object.$field = Field::read(reader)
+                            .map_err(|fault| fault.in_field(stringify!($field)))?;
+                        seen |= bit;
+                    }
+                    bit <<= 1;
+                )*
+                let _ = bit;
+                // What is left, in any order.
+                let mut next = 0;
+                while let Some(key) = reader.next_key()? {
+                    let Some(at) = find(FIELDS, next, &key) else {
+                        let value = reader.value()?;
+                        if object.extra.contains_key(key.as_ref()) {
+                            return Err(reader.twice(&key));
+                        }
+                        object.extra.insert(key.into_owned(), value);
+                        continue;
                     };
                     if seen & (1 << at) != 0 {
                         return Err(reader.twice(FIELDS[at]));

@@ -88,8 +88,8 @@ pub const MAX_RAW: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Writer<'c> {
     pub(super) connection: &'c Connection,
-    insert_terminal: Statement<'c>,
-    insert_failure: Statement<'c>,
+    insert_terminal: Insert<'c>,
+    insert_failure: Insert<'c>,
     insert_event: Statement<'c>,
     insert_build: Statement<'c>,
     insert_reject: Statement<'c>,
@@ -124,16 +124,16 @@ impl<'c> Writer<'c> {
         let event_fields: Vec<&str> = EVENT_FIELDS.iter().map(|(name, _)| *name).collect();
         Ok(Self {
             connection,
-            insert_terminal: insert(
+            insert_terminal: Insert::new(insert(
                 "terminals",
                 &[TERMINAL_PLACE, TERMINAL_COLUMNS, TERMINAL_DERIVED],
                 "on conflict (run_id, arrived, rid) do nothing",
-            )?,
-            insert_failure: insert(
+            )?),
+            insert_failure: Insert::new(insert(
                 "attempt_failures",
                 &[FAILURE_PLACE, FAILURE_COLUMNS, FAILURE_DERIVED],
                 "",
-            )?,
+            )?),
             insert_event: insert(
                 "events",
                 &[&["run_id", "source_id", "byte_offset", "digest"], EVENT_COLUMNS, &event_fields],
@@ -268,8 +268,7 @@ impl<'c> Writer<'c> {
         let failures = row.attempt_failures.as_deref().map(<[_]>::len);
         let extra = rows::terminal_extra(row);
 
-        let insert = &mut self.insert_terminal;
-        let mut bind = binder(insert);
+        let mut bind = self.insert_terminal.binder();
         bind(int(run_id))?;
         bind(int(self.source.source_id))?;
         bind(int(byte_offset.cast_signed()))?;
@@ -283,7 +282,7 @@ impl<'c> Writer<'c> {
         bind(int(i64::from(attempts.last_recorded)))?;
         bind(int(i64::from(attempts.retried)))?;
         drop(bind);
-        if insert.raw_execute()? == 0 {
+        if self.insert_terminal.statement.raw_execute()? == 0 {
             return self.compare(run_id, row);
         }
 
@@ -291,8 +290,7 @@ impl<'c> Writer<'c> {
         if !entries.is_empty() {
             let terminal_id = self.connection.last_insert_rowid();
             for (position, (entry, attributed)) in entries.iter().zip(attempts.attributed).enumerate() {
-                let insert = &mut self.insert_failure;
-                let mut bind = binder(insert);
+                let mut bind = self.insert_failure.binder();
                 bind(int(terminal_id))?;
                 bind(int(position as i64))?;
                 bind(int(run_id))?;
@@ -300,7 +298,7 @@ impl<'c> Writer<'c> {
                 bind(text(rows::failure_extra(entry)))?;
                 bind(int(i64::from(attributed)))?;
                 drop(bind);
-                insert.raw_execute()?;
+                self.insert_failure.statement.raw_execute()?;
             }
         }
         let arrived = row.arrived.unwrap_or_default();
@@ -436,17 +434,28 @@ fn text(text: Option<String>) -> ToSqlOutput<'static> {
     ToSqlOutput::Owned(text.map_or(Sql::Null, Sql::Text))
 }
 
-/// Binds one cell after the other. A null needs no binding: the statement begins with none.
-fn binder<'s, 'c>(
-    statement: &'s mut Statement<'c>,
-) -> impl FnMut(ToSqlOutput<'_>) -> Result<()> + use<'s, 'c> {
-    statement.clear_bindings();
-    let mut at = 0;
-    move |cell| {
-        at += 1;
-        match cell {
-            ToSqlOutput::Owned(Sql::Null) => Ok(()),
-            cell => statement.raw_bind_parameter(at, cell),
+/// A prepared insert into a table of many columns, most of them null in most rows.
+#[derive(Debug)]
+struct Insert<'c> {
+    statement: Statement<'c>,
+    /// Of each column, whether the row before gave it a value.
+    bound: Vec<bool>,
+}
+
+impl<'c> Insert<'c> {
+    fn new(statement: Statement<'c>) -> Self {
+        let bound = vec![false; statement.parameter_count()];
+        Self { statement, bound }
+    }
+
+    /// Binds one cell after the other. A null is bound only over a value.
+    fn binder(&mut self) -> impl FnMut(ToSqlOutput<'_>) -> Result<()> + use<'_, 'c> {
+        let mut at = 0;
+        move |cell| {
+            let is_value = !matches!(cell, ToSqlOutput::Owned(Sql::Null));
+            let was_value = std::mem::replace(&mut self.bound[at], is_value);
+            at += 1;
+            if is_value || was_value { self.statement.raw_bind_parameter(at, cell) } else { Ok(()) }
         }
     }
 }
