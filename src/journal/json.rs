@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
             };
         }
         // The grammar above is a subset of what `f64` parses, so only the range can fail.
-        match token.parse::<f64>() {
+        match fast_float2::parse::<f64, _>(token) {
             Ok(value) if value.is_finite() => Ok(Some(Figure::Real(value))),
             _ => {
                 let what = "a number beyond a float read as null";

@@ -100,8 +100,9 @@ fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqli
     }))
 }
 
-/// Opens the database for writing, made and brought up to date where needed, in write-ahead mode
-/// so that readers are not blocked.
+/// Opens the database for writing, made and brought up to date where needed: in write-ahead mode, so
+/// that readers are not blocked. One that is new has no readers yet, and is filled without: each page
+/// is written once then, and whoever reads meanwhile waits while a batch is committed.
 ///
 /// # Errors
 /// As [`open_to_read`], but for a missing or an older database.
@@ -113,19 +114,18 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
     let mut connection = Connection::open_with_flags(path, flags)
         .with_context(|| format!("cannot open the database {shown}"))?;
     wait_when_busy(&mut connection, busy_timeout)?;
-    let is_new = match schema::version(&connection).map_err(|error| explain(path, error))? {
-        schema::Version::Empty => true,
-        schema::Version::Ours(_) => false,
-    };
+    let version = schema::version(&connection).map_err(|error| explain(path, error))?;
     let opened = (|| {
-        if is_new {
+        if version == schema::Version::Empty {
             connection.pragma_update(None, "page_size", PAGE_SIZE)?;
         }
-        schema::migrate(&mut connection)?;
+        let is_new = schema::migrate(&mut connection)?;
         // Foreign keys are not enforced while loading: the writer takes every key from the row it
         // refers to, and `verify` checks them.
         connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
-        switch_to_wal(&connection, busy_timeout)?;
+        if !is_new {
+            switch_to_wal(&connection, busy_timeout)?;
+        }
         // In write-ahead mode a crash of the machine can lose the last commits, never part of one,
         // and what is lost is read again: rows and position are one commit.
         connection.pragma_update(None, "synchronous", "normal")
@@ -141,7 +141,7 @@ fn switch_to_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::R
     loop {
         match connection.pragma_update(None, "journal_mode", "wal") {
             Err(error) if is_busy(&error) && started.elapsed() < busy_timeout => {
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(1));
             }
             switched => return switched,
         }

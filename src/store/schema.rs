@@ -43,11 +43,13 @@ pub fn version(connection: &Connection) -> Result<Version> {
     }
 }
 
-/// Brings the database to [`LATEST`]. Each migration is one transaction with its version number.
+/// Brings the database to [`LATEST`], and says whether it had no table before. Each migration is one
+/// transaction with its version number.
 ///
 /// # Errors
 /// When SQLite refuses, or another process holds the lock for too long.
-pub fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+pub fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
+    let mut is_new = false;
     for (to, sql) in (1..).zip(MIGRATIONS) {
         let has = |connection: &Connection| -> rusqlite::Result<i64> {
             connection.pragma_query_value(None, "user_version", |row| row.get(0))
@@ -61,8 +63,9 @@ pub fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
             transaction.execute_batch(sql)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", to)?;
+            is_new |= to == 1;
         }
         transaction.commit()?;
     }
-    Ok(())
+    Ok(is_new)
 }
