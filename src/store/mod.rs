@@ -121,7 +121,8 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
         }
         let is_new = schema::migrate(&mut connection)?;
         // Foreign keys are not enforced while loading: the writer takes every key from the row it
-        // refers to, and `verify` checks them.
+        // refers to, and `verify` checks them. The bundled SQLite would.
+        connection.pragma_update(None, "foreign_keys", false)?;
         connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
         if !is_new {
             switch_to_wal(&connection, busy_timeout)?;
