@@ -1,7 +1,9 @@
 //! Arguments and help texts; no I/O. What is made from the catalog is in `parse`.
 
+mod forget;
 mod parse;
 
+pub use forget::Forget;
 pub use parse::parse;
 
 use std::path::PathBuf;
@@ -98,6 +100,8 @@ enum Command {
     Verify,
     /// Lines that could not be read as they stand, with their place and the reason
     Rejects(Rejects),
+    /// Delete whole runs to keep the database small, or take that back
+    Forget(Forget),
 }
 
 /// `ingest`.
@@ -450,4 +454,6 @@ pub enum Subcommanded {
     Verify,
     /// `rejects`
     Rejects(Rejects),
+    /// `forget`
+    Forget(Forget),
 }

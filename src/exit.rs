@@ -21,7 +21,7 @@ pub enum Exit {
     Newer = 5,
     /// `check` found something that does not hold, or nothing that could.
     NotHeld = 6,
-    /// `ingest` was interrupted; what was whole is committed.
+    /// Interrupted; what was whole is committed.
     Interrupted = 130,
 }
 
@@ -71,10 +71,13 @@ pub fn code_of(error: &anyhow::Error) -> Exit {
         if let Some(failure) = cause.downcast_ref::<Failure>() {
             return failure.exit;
         }
-        if let Some(error) = cause.downcast_ref::<rusqlite::Error>()
-            && is_busy(error)
-        {
-            return Exit::Busy;
+        if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
+            if is_busy(error) {
+                return Exit::Busy;
+            }
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) {
+                return Exit::Interrupted;
+            }
         }
         if is_closed_pipe(cause) {
             return Exit::Done;

@@ -9,6 +9,7 @@ mod notes;
 mod reading;
 mod stdin;
 mod summary;
+mod taking;
 
 use std::collections::BTreeMap;
 use std::path::Path;

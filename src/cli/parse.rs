@@ -55,6 +55,7 @@ pub fn parse() -> Result<Wanted> {
         Command::Status => Subcommanded::Status,
         Command::Verify => Subcommanded::Verify,
         Command::Rejects(flags) => Subcommanded::Rejects(flags),
+        Command::Forget(flags) => Subcommanded::Forget(flags),
     };
     Ok(Wanted { global: cli.global, command })
 }

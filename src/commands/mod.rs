@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod export;
+mod forget;
 mod ingest;
 mod interrupt;
 mod query;
@@ -40,11 +41,14 @@ use crate::text::escaped;
 pub fn run(wanted: Wanted) -> Result<Exit> {
     let global = &wanted.global;
     // The others heed signals themselves, and a query does when it has read what is new.
-    let is_reader = !matches!(
-        wanted.command,
-        Subcommanded::Ingest(_) | Subcommanded::Query(_) | Subcommanded::Redact(_) | Subcommanded::Slo(_)
-    );
-    if is_reader {
+    let heeds_signals = match &wanted.command {
+        Subcommanded::Ingest(_) | Subcommanded::Query(_) | Subcommanded::Redact(_) | Subcommanded::Slo(_) => {
+            true
+        }
+        Subcommanded::Forget(flags) => forget::writes(flags),
+        _ => false,
+    };
+    if !heeds_signals {
         interrupt::end_on_signal()?;
     }
     match &wanted.command {
@@ -60,6 +64,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Status => status::run(global),
         Subcommanded::Verify => verify::run(global),
         Subcommanded::Rejects(flags) => rejects::run(global, flags),
+        Subcommanded::Forget(flags) => forget::run(global, flags),
     }
 }
 

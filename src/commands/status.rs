@@ -12,8 +12,8 @@ use super::open_to_read;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{Format, sink};
-use crate::store::schema;
-use crate::store::sources::{self, FileId, Source};
+use crate::store::sources::{self, FileId, Resumption, Source};
+use crate::store::{forgotten, schema};
 
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
@@ -29,6 +29,7 @@ pub(super) fn run(global: &Global) -> Result<Exit> {
     for table in ["runs", "builds", "terminals", "attempt_failures", "events"] {
         writeln!(out, "{table:16}  {}", count(&connection, &format!("select count(*) from {table}"))?)?;
     }
+    writeln!(out, "{:16}  {}", "forgotten_runs", forgotten::count(&connection)?)?;
     for kind in ["rejected", "repaired"] {
         let sql = format!("select count(*) from rejects where kind = '{kind}'");
         writeln!(out, "{kind:16}  {}", count(&connection, &sql)?)?;
@@ -78,6 +79,9 @@ pub(super) fn look(source: &Source) -> (Option<u64>, &'static str) {
         return (None, "not there");
     };
     match sources::recognise(std::slice::from_ref(source), &file, Some(FileId::of(&metadata))) {
+        Ok(Some(Resumption { position, source })) if source.reread.is_some() => {
+            (Some(metadata.len().saturating_sub(position.offset)), "to be read again")
+        }
         Ok(Some(_)) => match metadata.len().saturating_sub(source.offset) {
             0 => (Some(0), "read"),
             lag => (Some(lag), "behind"),

@@ -78,6 +78,10 @@ const CHECKS: &[(&str, &str)] = &[
          where p.byte_offset >= s.offset_bytes
          group by s.source_id",
     ),
+    (
+        "forgotten runs are gone",
+        "select 'run ' || f.run || ' is forgotten, and stored' from forgotten as f join runs as r on r.run = f.run",
+    ),
 ];
 
 pub(super) fn run(global: &Global) -> Result<Exit> {

@@ -13,15 +13,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::blocks::{Blocks, Bytes, Next};
-use super::notes::{self, Note};
+use super::notes::Note;
+use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin};
-use crate::exit::{Exit, Failure};
 use crate::journal::inputs::Input;
-use crate::journal::lines::{Ending, Line, Lines, MAX_LINE, Position};
-use crate::journal::pieces::{Content, PieceKind};
-use crate::journal::row::Row;
+use crate::journal::lines::{Ending, Lines, Position};
 use crate::store::sources::{self, FileId, Resumption};
-use crate::store::write::{Reached, Reject, RejectKind, Stored, Writer};
+use crate::store::write::Writer;
 
 /// Lines per transaction, or a block more: so much an ingest that is killed reads again.
 pub const BATCH_LINES: u64 = 50_000;
@@ -238,7 +236,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             let mut from = block.offset();
             if self.writer.connection().is_autocommit() {
                 self.writer.begin()?;
-                let reached = progress.source_id.map(|id| self.offset_of(id)).transpose()?.flatten();
+                let reached = progress.source_id.map(|id| self.offset_of(id)).transpose()?;
                 match reached {
                     Some(reached) if reached != from && stream.is_none() => {
                         self.writer.roll_back()?;
@@ -261,9 +259,11 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                 }
             };
             self.writer.enter(source_id)?;
+            let mut taking = Taking::new(self.writer, self.notes, self.refuses_bad_lines_of());
             for (line, content) in block.lines().filter(|(line, _)| line.offset >= from) {
-                self.take(&line, content, &mut progress.counters)?;
+                taking.take(&line, content, &mut progress.counters)?;
             }
+            self.met_row |= taking.met_row;
             progress.batch += block.len();
             progress.read.clone_from(block.after());
             // Nothing whole is kept from others while a stream makes us wait; unless all of it is wanted
@@ -288,6 +288,10 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         Ok(Some(end))
     }
 
+    fn refuses_bad_lines_of(&self) -> Option<String> {
+        self.options.is_strict.then(|| self.input.label())
+    }
+
     fn cannot_read(&self) -> String {
         format!("cannot read {}", self.input.label())
     }
@@ -296,19 +300,15 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         FileReport { path: self.input.label(), resumed_at, counters, is_no_journal, is_empty: false }
     }
 
-    fn offset_of(&self, source_id: i64) -> Result<Option<u64>> {
-        let offset: i64 = self
-            .writer
-            .connection()
-            .prepare_cached("select offset_bytes from sources where source_id = ?1")?
-            .query_row([source_id], |row| row.get(0))?;
-        Ok(u64::try_from(offset).ok())
+    fn offset_of(&self, source_id: i64) -> Result<u64> {
+        Ok(sources::next_offset(self.writer.connection(), source_id)?)
     }
 
     fn commit(&mut self, progress: &mut Progress) -> Result<()> {
-        let reached = Reached {
+        let reached = sources::Progress {
             path: &progress.path,
             file: progress.file,
+            from: progress.committed.offset,
             offset: progress.read.offset,
             lines: progress.read.lines,
             head: &progress.read.head,
@@ -319,97 +319,6 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         progress.committed.clone_from(&progress.read);
         progress.batch = 0;
         Ok(())
-    }
-
-    /// Stores what a line holds.
-    fn take(&mut self, line: &Line<'_>, content: &Content<'_>, counters: &mut Counters) -> Result<()> {
-        counters.lines += 1;
-        if line.is_oversized() {
-            let reason = format!("longer than {} MiB", MAX_LINE >> 20);
-            return self.reject(line, RejectKind::Rejected, 0, line.len, &reason, counters);
-        }
-        match content {
-            Content::Blank => Ok(()),
-            Content::Row(row) => self.store(line, row, 0, line.bytes.len(), counters),
-            Content::Pieces(pieces) => {
-                for piece in pieces {
-                    let (at, len) = (piece.at, piece.len as u64);
-                    match &piece.kind {
-                        PieceKind::Row(row) => self.store(line, row, at, piece.len, counters)?,
-                        PieceKind::Rejected(reason) => {
-                            self.reject(line, RejectKind::Rejected, at, len, reason, counters)?;
-                        }
-                        PieceKind::Repaired(what) => {
-                            self.reject(line, RejectKind::Repaired, at, len, what, counters)?;
-                        }
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn store(
-        &mut self,
-        line: &Line<'_>,
-        row: &Row<'_>,
-        at: usize,
-        len: usize,
-        counters: &mut Counters,
-    ) -> Result<()> {
-        let byte_offset = line.offset + at as u64;
-        self.met_row = true;
-        notes::note(row, self.notes);
-        let stored = match row {
-            Row::Build(row) => self.writer.build(row, byte_offset)?,
-            Row::Terminal(row) => self.writer.terminal(row, byte_offset)?,
-            Row::Event(row) => self.writer.event(row, byte_offset)?,
-        };
-        match (stored, row) {
-            (Stored::Duplicate, _) => counters.duplicates += 1,
-            (Stored::Conflict, _) => {
-                let reason = "conflict: another row of the same run, rid and arrived was stored before, \
-                              and stays";
-                self.reject(line, RejectKind::Rejected, at, len as u64, reason, counters)?;
-            }
-            (Stored::New, Row::Build(_)) => counters.builds += 1,
-            (Stored::New, Row::Terminal(row)) => {
-                counters.terminals += 1;
-                counters.attempt_failures +=
-                    row.attempt_failures.as_ref().map_or(0, |entries| entries.len() as u64);
-            }
-            (Stored::New, Row::Event(_)) => counters.events += 1,
-        }
-        Ok(())
-    }
-
-    fn reject(
-        &mut self,
-        line: &Line<'_>,
-        kind: RejectKind,
-        at: usize,
-        len: u64,
-        reason: &str,
-        counters: &mut Counters,
-    ) -> Result<()> {
-        let byte_offset = line.offset + at as u64;
-        let raw = &line.bytes[at..line.bytes.len().min(at + len as usize)];
-        if self.options.is_strict {
-            self.writer.roll_back()?;
-            let shown: String = String::from_utf8_lossy(raw).chars().take(200).collect();
-            let message = format!(
-                "{}:{}:{byte_offset}: {reason}; nothing of this file was kept: {shown:?}",
-                self.input.label(),
-                line.number
-            );
-            return Err(Failure::new(Exit::BadLine, message).into());
-        }
-        match kind {
-            RejectKind::Rejected => counters.rejected += 1,
-            RejectKind::Repaired => counters.repaired += 1,
-        }
-        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
-        Ok(self.writer.reject(&reject)?)
     }
 }
 

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::catalog::{Parameter, Query, SAVED_SLO, Type};
 use super::run::Bound;
 use crate::exit::Failure;
+use crate::store::forgotten::{self, Tombstone};
 use crate::store::slos;
 
 /// Checks a value given for a parameter.
@@ -117,11 +118,26 @@ pub fn resolve_run(connection: &Connection, text: &str) -> Result<String> {
     match (runs.pop(), runs.len()) {
         (Some(run), 0) => Ok(run),
         (None, _) => {
+            if let Some(tombstone) = forgotten::find(connection, text)? {
+                bail!("{}", in_words(&tombstone));
+            }
             bail!("no run {text:?} in the database: `narwhal-jq query runs` lists them, `last` is the newest")
         }
         (Some(run), more) => {
             bail!("{text:?} begins the ids of {} runs, {run} among them: give more of it", more + 1)
         }
+    }
+}
+
+fn in_words(Tombstone { run, forgotten_at, is_undone, .. }: &Tombstone) -> String {
+    match is_undone {
+        false => format!(
+            "run {run} was forgotten at {forgotten_at}: `narwhal-jq forget --undo {run}` takes that back"
+        ),
+        true => format!(
+            "run {run} was forgotten at {forgotten_at}, which was taken back: it is there again when \
+             `narwhal-jq ingest` has read its journals again"
+        ),
     }
 }
 

@@ -4,6 +4,8 @@ mod builds;
 mod digest;
 pub mod events;
 pub mod export;
+pub mod forgotten;
+mod inference;
 pub mod rows;
 mod runs;
 pub mod schema;

@@ -1,18 +1,22 @@
-//! What rows say of their run as they come: which build wrote it, when it began, what it spans, how its
-//! clocks relate.
+//! What rows say of their run as they come: when it began, what it spans, how its clocks relate. Which
+//! build wrote it is inferred in `inference`.
 
 use chrono::DateTime;
 use rusqlite::{OptionalExtension, Result, params};
 
+use super::inference::Home;
 use super::write::Writer;
 
 /// What is known of a run.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    pub run_id: i64,
-    pub has_build: bool,
+    /// Its key; none while it is forgotten.
+    pub run_id: Option<i64>,
     /// The last source it was met in.
     pub met_in: i64,
+    /// Where its first row stands there, and whether that changed since the last commit.
+    pub first_offset: u64,
+    pub is_earlier: bool,
     /// Times stored since the last commit: the smallest and the largest.
     pub times: Option<(f64, f64)>,
     pub wall: WallClock,
@@ -66,101 +70,64 @@ impl WallClock {
 }
 
 impl Writer<'_> {
-    /// The run of that name, met in the current source.
-    pub(super) fn meet(&mut self, name: &str) -> Result<&mut Run> {
+    /// The run of that name, of which a row stands at this offset of the current source.
+    pub(super) fn meet(&mut self, name: &str, byte_offset: u64) -> Result<&mut Run> {
         let source_id = self.source.source_id;
         // Looked up twice: the borrow checker does not let the found one be returned from here.
         if self.runs.get(name).is_none_or(|run| run.met_in != source_id) {
-            let run = self.meet_anew(name)?;
+            let run = self.meet_anew(name, byte_offset)?;
             self.runs.insert(name.to_owned(), run);
         }
-        Ok(self.runs.get_mut(name).expect("the run was just put there"))
+        let run = self.runs.get_mut(name).expect("the run was just put there");
+        if byte_offset < run.first_offset {
+            run.first_offset = byte_offset;
+            run.is_earlier = true;
+        }
+        Ok(run)
     }
 
     /// Finds or adds a run at the first of its rows that the current source gives, or gives again
     /// after another source was read, and infers its build (SEMANTICS, "Which build wrote a run").
     #[cold]
-    fn meet_anew(&mut self, name: &str) -> Result<Run> {
+    fn meet_anew(&mut self, name: &str, byte_offset: u64) -> Result<Run> {
         let source_id = self.source.source_id;
-        let stored = self
-            .connection
-            .prepare_cached("select run_id, build_certainty from runs where run = ?1")?
-            .query_row([name], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
-            .optional()?;
-        let mut run = Run {
-            run_id: stored.as_ref().map_or(0, |(run_id, _)| *run_id),
-            has_build: stored.as_ref().is_some_and(|(_, certainty)| certainty == "exact"),
-            met_in: source_id,
-            ..Run::default()
-        };
+        if self.meet_forgotten(name, byte_offset)? {
+            return Ok(Run { met_in: source_id, ..Run::default() });
+        }
+        let run_id = self.find_or_add_run(name)?;
         let mut met_before = self.connection.prepare_cached(
-            "select written_s, wall_since_low_s, wall_since_high_s from run_sources
+            "select written_s, wall_since_low_s, wall_since_high_s, first_offset from run_sources
              where source_id = ?1 and run_id = ?2",
         )?;
-        let met_before = met_before.query_row(params![source_id, run.run_id], |row| {
+        let met_before = met_before.query_row(params![source_id, run_id], |row| {
             let (smallest, largest) = (row.get::<_, Option<f64>>(1)?, row.get(2)?);
-            let written_s = row.get(0)?;
-            Ok(WallClock { written_s, since: smallest.zip(largest), ..WallClock::default() })
+            let wall =
+                WallClock { written_s: row.get(0)?, since: smallest.zip(largest), ..WallClock::default() };
+            let first_offset = row.get::<_, Option<u64>>(3)?.unwrap_or_default();
+            Ok(Run { run_id: Some(run_id), met_in: source_id, first_offset, wall, ..Run::default() })
         });
-        if let Some(wall) = met_before.optional()? {
-            run.wall = wall;
+        if let Some(run) = met_before.optional()? {
             return Ok(run);
         }
-        let (certainty, build_id) = if run.has_build { ("exact", None) } else { self.infer_build()? };
-        match stored {
-            None => {
-                self.connection
-                    .prepare_cached(
-                        "insert into runs (run, started_at, build_id, build_certainty)
-                         values (?1, ?2, ?3, ?4)",
-                    )?
-                    .execute(params![name, started_at(name), build_id, certainty])?;
-                run.run_id = self.connection.last_insert_rowid();
-            }
-            Some((_, before)) if before == "missing" || build_id.is_some() => {
-                self.connection
-                    .prepare_cached("update runs set build_id = ?2, build_certainty = ?3 where run_id = ?1")?
-                    .execute(params![run.run_id, build_id, certainty])?;
-            }
-            Some(_) => {}
-        }
-        run.has_build |= build_id.is_some();
+        let certainty = self.take_build(Home::Runs, run_id)?;
         self.connection
             .prepare_cached(
-                "insert into run_sources (source_id, run_id, build_certainty) values (?1, ?2, ?3)",
+                "insert into run_sources (source_id, run_id, build_certainty, first_offset)
+                 values (?1, ?2, ?3, ?4)",
             )?
-            .execute(params![source_id, run.run_id, certainty])?;
-        Ok(run)
+            .execute(params![source_id, run_id, certainty, byte_offset])?;
+        Ok(Run { run_id: Some(run_id), met_in: source_id, first_offset: byte_offset, ..Run::default() })
     }
 
-    /// The certainty, and the build when it is exact, of a run that is met first now.
-    ///
-    /// While kept build rows differ nothing is taken, but each ambiguous run has used up one of
-    /// them: when as many were met as the set has members, the set is of no further use. A build row
-    /// that comes meanwhile joins the set, and those runs still count.
-    fn infer_build(&mut self) -> Result<(&'static str, Option<i64>)> {
-        let source = &mut self.source;
-        let Some((first, rest)) = source.kept.split_first() else {
-            return Ok(("missing", None));
-        };
-        let mut set_state =
-            self.connection.prepare_cached("update builds set state = ?2 where build_id = ?1")?;
-        if rest.iter().all(|(_, digest)| *digest == first.1) {
-            let (build_id, _) = source.kept.remove(0);
-            set_state.execute(params![build_id, "taken"])?;
-            if source.kept.is_empty() {
-                source.ambiguous_runs = 0;
-            }
-            return Ok(("exact", Some(build_id)));
+    fn find_or_add_run(&self, name: &str) -> Result<i64> {
+        let mut find = self.connection.prepare_cached("select run_id from runs where run = ?1")?;
+        if let Some(run_id) = find.query_row([name], |row| row.get(0)).optional()? {
+            return Ok(run_id);
         }
-        source.ambiguous_runs += 1;
-        if source.ambiguous_runs >= source.kept.len() as u64 {
-            for (build_id, _) in source.kept.drain(..) {
-                set_state.execute(params![build_id, "dropped"])?;
-            }
-            source.ambiguous_runs = 0;
-        }
-        Ok(("ambiguous", None))
+        self.connection
+            .prepare_cached("insert into runs (run, started_at, build_certainty) values (?1, ?2, 'missing')")?
+            .execute(params![name, started_at(name)])?;
+        Ok(self.connection.last_insert_rowid())
     }
 
     /// Saves what the rows since the last commit say of their runs.
@@ -173,6 +140,9 @@ impl Writer<'_> {
         let mut written = self.connection.prepare_cached(
             "update run_sources set written_s = ?3, wall_since_low_s = ?4, wall_since_high_s = ?5
              where source_id = ?1 and run_id = ?2",
+        )?;
+        let mut first = self.connection.prepare_cached(
+            "update run_sources set first_offset = ?3 where source_id = ?1 and run_id = ?2",
         )?;
         let mut bounds = self.connection.prepare_cached(
             "update runs
@@ -188,6 +158,9 @@ impl Writer<'_> {
         for run in self.runs.values_mut() {
             if let Some((first, last)) = run.times.take() {
                 span.execute(params![run.run_id, first, last])?;
+            }
+            if std::mem::take(&mut run.is_earlier) {
+                first.execute(params![run.met_in, run.run_id, run.first_offset])?;
             }
             let wall = &mut run.wall;
             if std::mem::take(&mut wall.moved) {

@@ -31,12 +31,33 @@ pub struct Source {
     pub run_rows: u64,
     /// Runs met while its kept build rows differed.
     pub ambiguous_runs: u64,
+    /// How far it was read again, while it is.
+    pub reread: Option<Reread>,
     /// Whether its content tells it from every other journal of the same build.
     pub is_telling: bool,
     /// Whether it gave a build, a terminal or an event.
     pub has_rows: bool,
     head_hash: i64,
     tail_hash: i64,
+}
+
+/// How far a source was read again from its start. Its offset stays where it was meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reread {
+    /// The byte after the last line read again, before the source's offset.
+    pub offset: u64,
+    /// Lines read again.
+    pub lines: u64,
+}
+
+impl Reread {
+    /// Its position in a file that begins with `head`.
+    fn position(self, file: &File, head: &[u8]) -> io::Result<Position> {
+        let known = self.offset.min(FINGERPRINT_LEN as u64);
+        let tail = read_at_most(file, self.offset - known, known)?;
+        let head = head[..known as usize].to_vec();
+        Ok(Position { offset: self.offset, lines: self.lines, head, tail })
+    }
 }
 
 /// A file as its file system knows it.
@@ -61,14 +82,17 @@ pub fn load_all(connection: &Connection) -> Result<Vec<Source>> {
     const SQL: &str = "select s.source_id, s.path, s.device, s.inode, s.offset_bytes, s.lines,
             s.run_rows, s.ambiguous_runs, s.head_hash, s.tail_hash,
             exists (select 1 from rejects as r where r.source_id = s.source_id),
-            exists (select 1 from builds as b where b.source_id = s.source_id)
+            exists (select 1 from builds as b where b.source_id = s.source_id),
+            a.offset_bytes, a.lines
         from sources as s
+        left join rereads as a on a.source_id = s.source_id
         order by s.offset_bytes desc, s.source_id";
     let mut statement = connection.prepare_cached(SQL)?;
     let rows = statement.query_map([], |row| {
         let device: Option<i64> = row.get(2)?;
         let inode: Option<i64> = row.get(3)?;
         let run_rows: u64 = row.get(6)?;
+        let reread = row.get::<_, Option<u64>>(12)?.zip(row.get(13)?);
         Ok(Source {
             source_id: row.get(0)?,
             path: row.get(1)?,
@@ -77,6 +101,7 @@ pub fn load_all(connection: &Connection) -> Result<Vec<Source>> {
             lines: row.get(5)?,
             run_rows,
             ambiguous_runs: row.get(7)?,
+            reread: reread.map(|(offset, lines)| Reread { offset, lines }),
             head_hash: row.get(8)?,
             tail_hash: row.get(9)?,
             is_telling: run_rows > 0 || row.get(10)?,
@@ -114,8 +139,12 @@ pub fn recognise(known: &[Source], file: &File, id: Option<FileId>) -> io::Resul
         if hash(&tail) != source.tail_hash {
             continue;
         }
-        let position =
-            Position { offset: source.offset, lines: source.lines, head: head[..head_len].to_vec(), tail };
+        let position = match source.reread {
+            None => {
+                Position { offset: source.offset, lines: source.lines, head: head[..head_len].to_vec(), tail }
+            }
+            Some(reread) => reread.position(file, &head)?,
+        };
         return Ok(Some(Resumption { source: source.clone(), position }));
     }
     Ok(None)
@@ -165,6 +194,33 @@ pub fn insert(connection: &Connection, path: &str, file: Option<FileId>) -> Resu
     Ok(connection.last_insert_rowid())
 }
 
+/// Where the next reading of a source goes on.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn next_offset(connection: &Connection, source_id: i64) -> Result<u64> {
+    connection
+        .prepare_cached(
+            "select coalesce((select offset_bytes from rereads where source_id = ?1), offset_bytes)
+             from sources where source_id = ?1",
+        )?
+        .query_row([source_id], |row| row.get(0))
+}
+
+/// Has a source read again from its start.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn read_again(connection: &Connection, source_id: i64) -> Result<()> {
+    connection.execute(
+        "insert into rereads (source_id, offset_bytes, lines)
+         select source_id, 0, 0 from sources where source_id = ?1 and offset_bytes > 0
+         on conflict (source_id) do update set offset_bytes = 0, lines = 0",
+        [source_id],
+    )?;
+    Ok(())
+}
+
 /// How far a batch has brought a source.
 #[derive(Debug)]
 pub struct Progress<'p> {
@@ -172,30 +228,27 @@ pub struct Progress<'p> {
     pub path: &'p str,
     /// The file it is read from.
     pub file: Option<FileId>,
+    /// The byte where the batch began.
+    pub from: u64,
     /// The byte after the last line read.
     pub offset: u64,
     /// Lines read.
     pub lines: u64,
-    /// Terminals and events read.
-    pub run_rows: u64,
-    /// Runs met while its kept build rows differed.
-    pub ambiguous_runs: u64,
     /// Its first bytes.
     pub head: &'p [u8],
     /// The bytes before the offset.
     pub tail: &'p [u8],
 }
 
-/// Saves how far a source was read.
+/// Saves how far a source was read. Behind its offset that is a reading again.
 ///
 /// # Errors
 /// When the database cannot be written.
 pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Result<()> {
     connection.execute(
         "update sources
-         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, run_rows = ?7,
-             ambiguous_runs = ?8, head_hash = ?9, tail_hash = ?10
-         where source_id = ?1",
+         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8
+         where source_id = ?1 and offset_bytes <= ?5",
         params![
             source_id,
             to.path,
@@ -203,11 +256,37 @@ pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Re
             to.file.map(|id| id.inode),
             to.offset,
             to.lines,
-            to.run_rows,
-            to.ambiguous_runs,
             hash(to.head),
             hash(to.tail),
         ],
+    )?;
+    // A stream that began before the source was to be read again goes on behind, and leaves this.
+    connection.execute(
+        "update rereads set offset_bytes = ?3, lines = ?4 where source_id = ?1 and offset_bytes = ?2",
+        params![source_id, to.from, to.offset, to.lines],
+    )?;
+    connection.execute(
+        "delete from rereads
+         where source_id = ?1 and offset_bytes >= (select offset_bytes from sources where source_id = ?1)",
+        [source_id],
+    )?;
+    Ok(())
+}
+
+/// Saves what was met in a source: its terminals and events, and its ambiguous runs since the set of
+/// kept build rows was last complete.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn save_counts(
+    connection: &Connection,
+    source_id: i64,
+    run_rows: u64,
+    ambiguous_runs: u64,
+) -> Result<()> {
+    connection.execute(
+        "update sources set run_rows = ?2, ambiguous_runs = ?3 where source_id = ?1",
+        params![source_id, run_rows, ambiguous_runs],
     )?;
     Ok(())
 }

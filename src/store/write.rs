@@ -13,7 +13,7 @@ use super::builds::{self, BUILD_COLUMNS};
 use super::events::{self, EVENT_COLUMNS, EVENT_FIELDS};
 use super::rows::{self, FAILURE_COLUMNS, TERMINAL_COLUMNS};
 use super::runs::Run;
-use super::sources::{self, FileId, Progress};
+use super::sources::{self, Progress};
 use crate::journal::build::Build;
 use crate::journal::event::{Clock, Event};
 use crate::journal::terminal::{AttemptFailure, Terminal};
@@ -43,6 +43,8 @@ pub enum Stored {
     Duplicate,
     /// Another row of the same identity was stored before; that one stays.
     Conflict,
+    /// Its run was forgotten, so it is not stored.
+    Forgotten,
 }
 
 /// Why bytes stand in `rejects`.
@@ -102,6 +104,10 @@ pub struct Writer<'c> {
 #[derive(Debug, Default)]
 pub(super) struct CurrentSource {
     pub source_id: i64,
+    /// The offset up to which it was read when it was entered: rows before it were counted then.
+    pub offset: u64,
+    /// Whether what follows is read late, out of its order.
+    pub is_late: bool,
     pub run_rows: u64,
     pub ambiguous_runs: u64,
     /// Build rows that no run has taken: key and digest, in the file's order.
@@ -172,7 +178,7 @@ impl<'c> Writer<'c> {
         let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
         if version != self.data_version {
             self.data_version = version;
-            self.forget();
+            self.clear();
         }
         Ok(())
     }
@@ -182,11 +188,11 @@ impl<'c> Writer<'c> {
     /// # Errors
     /// When SQLite cannot undo it.
     pub fn roll_back(&mut self) -> Result<()> {
-        self.forget();
+        self.clear();
         self.connection.execute_batch("rollback")
     }
 
-    fn forget(&mut self) {
+    fn clear(&mut self) {
         self.runs.clear();
         self.source = CurrentSource::default();
     }
@@ -199,18 +205,33 @@ impl<'c> Writer<'c> {
         if self.source.source_id == source_id {
             return Ok(());
         }
-        let (run_rows, ambiguous_runs) = self.connection.query_row(
-            "select run_rows, ambiguous_runs from sources where source_id = ?1",
+        let mut source = self.connection.query_row(
+            "select offset_bytes, run_rows, ambiguous_runs from sources where source_id = ?1",
             [source_id],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| {
+                let (offset, run_rows, ambiguous_runs) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(CurrentSource { source_id, offset, run_rows, ambiguous_runs, ..CurrentSource::default() })
+            },
         )?;
         let mut kept = self.connection.prepare_cached(
             "select build_id, digest from builds where source_id = ?1 and state = 'kept'
              order by byte_offset",
         )?;
         let kept = kept.query_map([source_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.source =
-            CurrentSource { source_id, run_rows, ambiguous_runs, kept: kept.collect::<Result<_>>()? };
+        source.kept = kept.collect::<Result<_>>()?;
+        self.source = source;
+        Ok(())
+    }
+
+    /// As [`Writer::enter`], for rows that stand anywhere before the source's offset and could not be read
+    /// when it was their turn. They do not bound the wall clock of their run, which takes rows in order.
+    /// [`Writer::commit_late`] ends it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn enter_late(&mut self, source_id: i64) -> Result<()> {
+        self.enter(source_id)?;
+        self.source.is_late = true;
         Ok(())
     }
 
@@ -218,20 +239,38 @@ impl<'c> Writer<'c> {
     ///
     /// # Errors
     /// When the database cannot be written; then nothing since [`Writer::begin`] is kept.
-    pub fn commit(&mut self, read: &Reached<'_>) -> Result<()> {
+    pub fn commit(&mut self, read: &Progress<'_>) -> Result<()> {
         self.save_runs()?;
-        let progress = Progress {
-            path: read.path,
-            file: read.file,
-            offset: read.offset,
-            lines: read.lines,
-            run_rows: self.source.run_rows,
-            ambiguous_runs: self.source.ambiguous_runs,
-            head: read.head,
-            tail: read.tail,
-        };
-        sources::advance(self.connection, self.source.source_id, &progress)?;
+        self.save_source()?;
+        sources::advance(self.connection, self.source.source_id, read)?;
         self.connection.execute_batch("commit")
+    }
+
+    /// Commits rows that were read late, so many of them terminals and events. Builds of runs become what
+    /// they would be, had those rows been read in their turn.
+    ///
+    /// # Errors
+    /// As [`Writer::commit`].
+    pub fn commit_late(&mut self, run_rows: u64) -> Result<()> {
+        self.source.run_rows += run_rows;
+        self.save_runs()?;
+        self.infer_again()?;
+        self.save_source()?;
+        self.connection.execute_batch("commit")?;
+        self.clear();
+        Ok(())
+    }
+
+    fn save_source(&self) -> Result<()> {
+        let CurrentSource { source_id, run_rows, ambiguous_runs, .. } = self.source;
+        sources::save_counts(self.connection, source_id, run_rows, ambiguous_runs)
+    }
+
+    /// Counts a terminal or an event of the current source, unless it is read again or late.
+    fn count_row(&mut self, byte_offset: u64) {
+        if byte_offset >= self.source.offset {
+            self.source.run_rows += 1;
+        }
     }
 
     /// Stores a build row of the current source.
@@ -262,8 +301,10 @@ impl<'c> Writer<'c> {
     /// # Errors
     /// When the database cannot be written.
     pub fn terminal(&mut self, row: &Terminal<'_>, byte_offset: u64) -> Result<Stored> {
-        self.source.run_rows += 1;
-        let run_id = self.meet(row.run.as_deref().unwrap_or_default())?.run_id;
+        self.count_row(byte_offset);
+        let Some(run_id) = self.meet(row.run.as_deref().unwrap_or_default(), byte_offset)?.run_id else {
+            return Ok(Stored::Forgotten);
+        };
         let attempts = rows::attribute(row);
         let failures = row.attempt_failures.as_deref().map(<[_]>::len);
         let extra = rows::terminal_extra(row);
@@ -302,12 +343,15 @@ impl<'c> Writer<'c> {
             }
         }
         let arrived = row.arrived.unwrap_or_default();
-        let run = self.meet(row.run.as_deref().unwrap_or_default())?;
+        let is_late = self.source.is_late;
+        let run = self.meet(row.run.as_deref().unwrap_or_default(), byte_offset)?;
         run.cover(arrived);
         if let Some(duration_s) = row.duration_s {
             // The end moves the run's end only, also when the duration is negative.
             run.cover(arrived.max(arrived + duration_s));
-            run.wall.wrote(arrived + duration_s);
+            if !is_late {
+                run.wall.wrote(arrived + duration_s);
+            }
         }
         for at in entries.iter().filter_map(|entry| entry.at) {
             run.cover(at);
@@ -367,8 +411,10 @@ impl<'c> Writer<'c> {
     /// # Errors
     /// When the database cannot be written.
     pub fn event(&mut self, row: &Event, byte_offset: u64) -> Result<Stored> {
-        self.source.run_rows += 1;
-        let run_id = self.meet(&row.run)?.run_id;
+        self.count_row(byte_offset);
+        let Some(run_id) = self.meet(&row.run, byte_offset)?.run_id else {
+            return Ok(Stored::Forgotten);
+        };
         let place = [
             Sql::Integer(run_id),
             Sql::Integer(self.source.source_id),
@@ -379,14 +425,17 @@ impl<'c> Writer<'c> {
         if self.insert_event.execute(params_from_iter(cells))? == 0 {
             return Ok(Stored::Duplicate);
         }
-        let run = self.meet(&row.run)?;
+        let is_late = self.source.is_late;
+        let run = self.meet(&row.run, byte_offset)?;
         match (Clock::of_event(&row.event), row.at) {
             (Clock::Monotonic, Some(at)) => {
                 run.cover(at);
-                run.wall.wrote(at);
+                if !is_late {
+                    run.wall.wrote(at);
+                }
             }
-            (Clock::Wall, Some(at)) => run.wall.met(at),
-            (Clock::Unknown, _) | (_, None) => {}
+            (Clock::Wall, Some(at)) if !is_late => run.wall.met(at),
+            _ => {}
         }
         Ok(Stored::New)
     }
@@ -407,23 +456,6 @@ impl<'c> Writer<'c> {
         ])?;
         Ok(())
     }
-}
-
-/// How far the current source was read.
-#[derive(Debug)]
-pub struct Reached<'p> {
-    /// The name it is read under.
-    pub path: &'p str,
-    /// The file it is read from.
-    pub file: Option<FileId>,
-    /// The byte after the last line read.
-    pub offset: u64,
-    /// Lines read.
-    pub lines: u64,
-    /// Its first bytes.
-    pub head: &'p [u8],
-    /// The bytes before the offset.
-    pub tail: &'p [u8],
 }
 
 fn int(int: i64) -> ToSqlOutput<'static> {

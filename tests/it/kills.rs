@@ -19,7 +19,7 @@ const BATCH_LINES: usize = narwhal_jq::ingest::BATCH_LINES as usize;
 
 /// A journal of `rows` rows in three runs, thinned with blank lines: they count as lines, and an
 /// ingest of several transactions takes half a second in a debug build.
-fn long_journal(first_run: u64, rows: u64, batches: usize) -> Vec<u8> {
+pub fn long_journal(first_run: u64, rows: u64, batches: usize) -> Vec<u8> {
     let blanks = "\n".repeat(batches * BATCH_LINES / rows as usize);
     let mut text = String::new();
     for number in 0..rows {
@@ -44,7 +44,7 @@ fn long_journal(first_run: u64, rows: u64, batches: usize) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn spawn_ingest(lab: &Lab, path: &str) -> Child {
+pub fn spawn_ingest(lab: &Lab, path: &str) -> Child {
     lab.command(&["-q", "ingest", path])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -53,7 +53,7 @@ fn spawn_ingest(lab: &Lab, path: &str) -> Child {
 }
 
 /// Lets an ingest run for a while, then kills it. Whether it had to be.
-fn kill_after(mut ingest: Child, moment: Duration) -> bool {
+pub fn kill_after(mut ingest: Child, moment: Duration) -> bool {
     let started = Instant::now();
     // The moment is what is tested: there is nothing to wait for.
     std::thread::sleep(moment.saturating_sub(started.elapsed()));
@@ -337,10 +337,21 @@ fn four_ingests_that_make_one_database_at_once_all_end_well() {
 }
 
 /// Every table with names and places instead of row ids, which depend on who came first.
-fn contents_by_name(lab: &Lab) -> Contents {
-    let ids = ["run_id", "source_id", "build_id", "terminal_id", "event_id", "path", "device", "inode"];
+pub fn contents_by_name(lab: &Lab) -> Contents {
+    let ids = [
+        "run_id",
+        "forgotten_id",
+        "source_id",
+        "build_id",
+        "terminal_id",
+        "event_id",
+        "path",
+        "device",
+        "inode",
+    ];
     let name = |id: &str| match id {
         "run_id" => "(select run from runs as r where r.run_id = x.run_id)",
+        "forgotten_id" => "(select run from forgotten as f where f.forgotten_id = x.forgotten_id)",
         "source_id" => "(select head_hash from sources as s where s.source_id = x.source_id)",
         "build_id" => "(select version from builds as b where b.build_id = x.build_id)",
         "terminal_id" => "(select rid from terminals as t where t.terminal_id = x.terminal_id)",

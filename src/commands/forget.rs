@@ -1,0 +1,225 @@
+//! `forget`: delete whole runs, or take that back.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::{Teller, interrupt, open_to_read, status};
+use crate::cli::{Forget, Global};
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, sink};
+use crate::store::forgotten::{self, Candidate, Holding};
+use crate::store::{self, sources};
+
+/// Whether it changes the database.
+pub(super) fn writes(flags: &Forget) -> bool {
+    !flags.dry_run
+}
+
+pub(super) fn run(global: &Global, flags: &Forget) -> Result<Exit> {
+    let teller = Teller::new(global);
+    let looking = open_to_read(global)?;
+    if let Some(run) = &flags.undo {
+        drop(looking);
+        return undo(global, teller, run);
+    }
+    let chosen = choose(&looking, flags)?;
+    tell_unknown(&looking, teller, flags)?;
+    if chosen.is_empty() && flags.before.is_some() {
+        teller.note("no run ended before that");
+    }
+    if flags.dry_run {
+        list(&looking, &chosen)?;
+        return Ok(Exit::Done);
+    }
+    drop(looking);
+    if chosen.is_empty() && flags.run.is_empty() && !flags.vacuum {
+        return Ok(Exit::Done);
+    }
+    change(global, |connection, is_stopped| {
+        for line in forget(connection, flags, is_stopped).context("nothing was forgotten")? {
+            teller.note(&line);
+        }
+        if flags.vacuum { vacuum(connection, teller) } else { tell_room(connection, teller) }
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The runs that the flags name, whatever has become of them meanwhile.
+fn choose(connection: &Connection, flags: &Forget) -> Result<Vec<Candidate>> {
+    let mut candidates = forgotten::candidates(connection)?;
+    if let Some(before) = flags.before {
+        let before = before.timestamp() as f64;
+        candidates.retain(|run| run.ended_by.is_some_and(|ended_by| ended_by < before));
+        return Ok(candidates);
+    }
+    for run in &flags.run {
+        if candidates.iter().any(|candidate| candidate.run == *run) {
+            continue;
+        }
+        match forgotten::find(connection, run)? {
+            Some(tombstone) if tombstone.is_undone => {}
+            Some(tombstone) => bail!("run {run} was forgotten already, at {}", tombstone.forgotten_at),
+            None => {
+                let hint = match candidates.iter().find(|candidate| candidate.run.starts_with(run)) {
+                    Some(candidate) => format!("the whole id is wanted, perhaps {}", candidate.run),
+                    None => "`narwhal-jq query runs` lists them".to_owned(),
+                };
+                bail!("no run {run:?} in the database: {hint}");
+            }
+        }
+    }
+    candidates.retain(|candidate| flags.run.contains(&candidate.run));
+    Ok(candidates)
+}
+
+/// So many runs are named in a note.
+const MAX_NAMED: usize = 5;
+
+/// A run whose name tells no start is never old enough.
+fn tell_unknown(connection: &Connection, teller: Teller, flags: &Forget) -> Result<()> {
+    let mut runs = forgotten::candidates(connection)?;
+    runs.retain(|run| flags.before.is_some() && run.started_at.is_none());
+    if !runs.is_empty() {
+        let named: Vec<&str> = runs.iter().take(MAX_NAMED).map(|run| run.run.as_str()).collect();
+        let more = if runs.len() > MAX_NAMED { ", ..." } else { "" };
+        teller.note(&format!(
+            "{} runs have no known start and stay, `--run` names them: {}{more}",
+            runs.len(),
+            named.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// What would be deleted, a row each, and roughly how many bytes that is.
+fn list(connection: &Connection, chosen: &[Candidate]) -> Result<()> {
+    // What is not rows of runs (rejects above all) stays; of the rest a run has the share of its rows.
+    let used: f64 = connection.query_row(
+        "select (page_count - freelist_count) * page_size
+             - (select coalesce(sum(length(raw)), 0) from rejects)
+         from pragma_page_count, pragma_freelist_count, pragma_page_size",
+        [],
+        |row| row.get(0),
+    )?;
+    let bytes_a_row = used.max(0.0) / Holding::of_all(connection)?.rows().max(1) as f64;
+    let mut out = io::stdout().lock();
+    let mut table = sink(Format::Table, &mut out, false)?;
+    let columns = ["run", "started_at", "terminals", "attempt_failures", "events", "bytes_about"];
+    table.columns(&columns.map(str::to_owned))?;
+    for run in chosen {
+        let holding = Holding::of(connection, run.run_id)?;
+        let int = |number: u64| ValueRef::Integer(number.cast_signed());
+        table.row(&[
+            ValueRef::Text(run.run.as_bytes()),
+            run.started_at.as_ref().map_or(ValueRef::Null, |at| ValueRef::Text(at.as_bytes())),
+            int(holding.terminals),
+            int(holding.attempt_failures),
+            int(holding.events),
+            int((holding.rows() as f64 * bytes_a_row) as u64),
+        ])?;
+    }
+    table.end()?;
+    drop(table);
+    out.flush()?;
+    Ok(())
+}
+
+/// Opens the database for a change, and leaves it as one plain file whatever comes of it.
+fn change(global: &Global, change: impl FnOnce(&Connection, &AtomicBool) -> Result<()>) -> Result<()> {
+    let connection = store::open_to_write(&global.db, global.busy_timeout)?;
+    let is_stopped = interrupt::interrupt_on_signal(&connection)?;
+    let changed = change(&connection, &is_stopped).map_err(|error| store::explain(&global.db, error));
+    let closed = store::close(connection).map_err(|error| store::explain(&global.db, error));
+    changed.and(closed)
+}
+
+/// All or nothing: one transaction, however many runs. A line about each.
+fn forget(connection: &Connection, flags: &Forget, is_stopped: &AtomicBool) -> Result<Vec<String>> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let mut said = Vec::new();
+    for run in choose(connection, flags)? {
+        let had = forgotten::forget(connection, run.run_id)?;
+        said.push(format!(
+            "run {} forgotten: {} terminals, {} attempt failures, {} events",
+            run.run, had.terminals, had.attempt_failures, had.events
+        ));
+    }
+    for run in &flags.run {
+        if let Some(waiting) = forgotten::find(connection, run)?.filter(|tombstone| tombstone.is_undone) {
+            forgotten::redo(connection, waiting.forgotten_id)?;
+            said.push(format!("run {run} forgotten: none of its rows had come back"));
+        }
+    }
+    if is_stopped.load(Ordering::Relaxed) {
+        return Err(Failure::new(Exit::Interrupted, "interrupted").into());
+    }
+    transaction.commit()?;
+    Ok(said)
+}
+
+/// How many bytes of the file are free, and how many it has.
+fn room(connection: &Connection) -> Result<(i64, i64)> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let page_size = pragma("page_size")?;
+    Ok((pragma("freelist_count")? * page_size, pragma("page_count")? * page_size))
+}
+
+fn tell_room(connection: &Connection, teller: Teller) -> Result<()> {
+    let (free, size) = room(connection)?;
+    teller.note(&format!(
+        "{free} of {size} bytes of the database are free for what is read next; `narwhal-jq forget --vacuum` \
+         makes the file smaller"
+    ));
+    Ok(())
+}
+
+fn vacuum(connection: &Connection, teller: Teller) -> Result<()> {
+    let (_, before) = room(connection)?;
+    connection
+        .execute_batch("vacuum")
+        .context("what was to be forgotten is, but the file is as large as before")?;
+    let (_, after) = room(connection)?;
+    teller.note(&format!("the database has {after} bytes, before {before}"));
+    Ok(())
+}
+
+fn undo(global: &Global, teller: Teller, run: &str) -> Result<Exit> {
+    // Looked at first: a database without that tombstone is left as it is.
+    find_forgotten(&open_to_read(global)?, run)?;
+    let mut known = Vec::new();
+    change(global, |connection, _| {
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        let met = forgotten::undo(connection, find_forgotten(connection, run)?)?;
+        transaction.commit()?;
+        known = sources::load_all(connection)?;
+        known.retain(|source| met.contains(&source.source_id));
+        known.sort_by_key(|source| source.source_id);
+        Ok(())
+    })?;
+    teller.note(&format!(
+        "run {run} comes back when these are read again, which `narwhal-jq ingest` does now:"
+    ));
+    for source in &known {
+        match status::look(source) {
+            (_, "standard input") => teller.note("standard input: give it the same journal again"),
+            (_, state @ ("not there" | "cannot be read" | "other content now")) => {
+                teller.warn(&format!("{}: {state}: what stood in it does not come back", source.path));
+            }
+            _ => teller.note(&source.path),
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn find_forgotten(connection: &Connection, run: &str) -> Result<i64> {
+    match forgotten::find(connection, run)? {
+        Some(tombstone) => Ok(tombstone.forgotten_id),
+        None => bail!(
+            "run {run:?} was not forgotten: `narwhal-jq sql \"select run, forgotten_at from forgotten\"` lists those"
+        ),
+    }
+}

@@ -1,0 +1,137 @@
+//! What a line holds on its way into the tables: rows are stored, the rest is kept as rejects, and all of
+//! it is counted. Where the line came from is not known here.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::Counters;
+use super::notes::{self, Note};
+use crate::exit::{Exit, Failure};
+use crate::journal::lines::{Line, MAX_LINE};
+use crate::journal::pieces::{Content, PieceKind};
+use crate::journal::row::Row;
+use crate::store::write::{Reject, RejectKind, Stored, Writer};
+
+/// Takes lines of the writer's current source.
+pub(super) struct Taking<'t, 'c> {
+    writer: &'t mut Writer<'c>,
+    notes: &'t mut BTreeMap<Note, u64>,
+    /// Of a strict ingest: the name of the input whose first bad line ends it.
+    strict: Option<String>,
+    /// Whether some line gave a row, stored or not.
+    pub met_row: bool,
+}
+
+impl<'t, 'c> Taking<'t, 'c> {
+    /// Rows go to the writer, what is unknown in them to the notes.
+    pub(super) fn new(
+        writer: &'t mut Writer<'c>,
+        notes: &'t mut BTreeMap<Note, u64>,
+        strict: Option<String>,
+    ) -> Self {
+        Self { writer, notes, strict, met_row: false }
+    }
+
+    /// Stores what a line holds.
+    ///
+    /// # Errors
+    /// When the database cannot be written, or a strict ingest met a bad line.
+    pub(super) fn take(
+        &mut self,
+        line: &Line<'_>,
+        content: &Content<'_>,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        counters.lines += 1;
+        if line.is_oversized() {
+            let reason = format!("longer than {} MiB", MAX_LINE >> 20);
+            return self.reject(line, RejectKind::Rejected, 0, line.len, &reason, counters);
+        }
+        match content {
+            Content::Blank => Ok(()),
+            Content::Row(row) => self.store(line, row, 0, line.bytes.len(), counters),
+            Content::Pieces(pieces) => {
+                for piece in pieces {
+                    let (at, len) = (piece.at, piece.len as u64);
+                    match &piece.kind {
+                        PieceKind::Row(row) => self.store(line, row, at, piece.len, counters)?,
+                        PieceKind::Rejected(reason) => {
+                            self.reject(line, RejectKind::Rejected, at, len, reason, counters)?;
+                        }
+                        PieceKind::Repaired(what) => {
+                            self.reject(line, RejectKind::Repaired, at, len, what, counters)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn store(
+        &mut self,
+        line: &Line<'_>,
+        row: &Row<'_>,
+        at: usize,
+        len: usize,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let byte_offset = line.offset + at as u64;
+        self.met_row = true;
+        let stored = match row {
+            Row::Build(row) => self.writer.build(row, byte_offset)?,
+            Row::Terminal(row) => self.writer.terminal(row, byte_offset)?,
+            Row::Event(row) => self.writer.event(row, byte_offset)?,
+        };
+        match (stored, row) {
+            (Stored::Forgotten, _) => {
+                counters.forgotten += 1;
+                return Ok(());
+            }
+            (Stored::Duplicate, _) => counters.duplicates += 1,
+            (Stored::Conflict, _) => {
+                let reason = "conflict: another row of the same run, rid and arrived was stored before, \
+                              and stays";
+                self.reject(line, RejectKind::Rejected, at, len as u64, reason, counters)?;
+            }
+            (Stored::New, Row::Build(_)) => counters.builds += 1,
+            (Stored::New, Row::Terminal(row)) => {
+                counters.terminals += 1;
+                counters.attempt_failures +=
+                    row.attempt_failures.as_ref().map_or(0, |entries| entries.len() as u64);
+            }
+            (Stored::New, Row::Event(_)) => counters.events += 1,
+        }
+        notes::note(row, self.notes);
+        Ok(())
+    }
+
+    fn reject(
+        &mut self,
+        line: &Line<'_>,
+        kind: RejectKind,
+        at: usize,
+        len: u64,
+        reason: &str,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let byte_offset = line.offset + at as u64;
+        let raw = &line.bytes[at..line.bytes.len().min(at + len as usize)];
+        if let Some(input) = &self.strict {
+            self.writer.roll_back()?;
+            let shown: String = String::from_utf8_lossy(raw).chars().take(200).collect();
+            let message = format!(
+                "{input}:{}:{byte_offset}: {reason}; nothing of this file was kept: {shown:?}",
+                line.number
+            );
+            return Err(Failure::new(Exit::BadLine, message).into());
+        }
+        match kind {
+            RejectKind::Rejected => counters.rejected += 1,
+            RejectKind::Repaired => counters.repaired += 1,
+        }
+        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
+        Ok(self.writer.reject(&reject)?)
+    }
+}

@@ -1,0 +1,167 @@
+//! Which build wrote which run: the journal does not say it, the order of rows in a source does
+//! (SEMANTICS, "Which build wrote a run").
+
+use rusqlite::{Result, params};
+
+use super::write::Writer;
+
+/// Where it is written what is known of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    /// In `runs`, met as `run_sources` says.
+    Runs,
+    /// In `forgotten`, met as `forgotten_sources` says.
+    Forgotten,
+}
+
+impl Home {
+    /// A statement with the tables and the key of a run for `{runs}`, `{met}` and `{key}`.
+    fn sql(self, template: &str) -> String {
+        let (runs, met, key) = match self {
+            Self::Runs => ("runs", "run_sources", "run_id"),
+            Self::Forgotten => ("forgotten", "forgotten_sources", "forgotten_id"),
+        };
+        template.replace("{runs}", runs).replace("{met}", met).replace("{key}", key)
+    }
+}
+
+/// What a source holds, as far as the inference goes.
+enum Met {
+    Build {
+        build_id: i64,
+        digest: String,
+    },
+    Run {
+        home: Home,
+        id: i64,
+        /// Whether its build stands in another source.
+        has_other_build: bool,
+    },
+}
+
+impl Writer<'_> {
+    /// Infers the build of a run at its first row in the current source; how certain it is there.
+    pub(super) fn take_build(&mut self, home: Home, id: i64) -> Result<&'static str> {
+        let has_build = self
+            .connection
+            .prepare_cached(&home.sql("select build_id is not null from {runs} where {key} = ?1"))?
+            .query_row([id], |row| row.get(0))?;
+        if has_build {
+            return Ok("exact");
+        }
+        let (certainty, build_id) = self.infer_build()?;
+        // A run met in several sources has the best it got in any.
+        if certainty != "missing" {
+            self.connection
+                .prepare_cached(
+                    &home.sql("update {runs} set build_id = ?2, build_certainty = ?3 where {key} = ?1"),
+                )?
+                .execute(params![id, build_id, certainty])?;
+        }
+        Ok(certainty)
+    }
+
+    /// The certainty, and the build when it is exact, of a run that is met first now.
+    ///
+    /// While kept build rows differ nothing is taken, but each ambiguous run has used up one of
+    /// them: when as many were met as the set has members, the set is of no further use. A build row
+    /// that comes meanwhile joins the set, and those runs still count.
+    fn infer_build(&mut self) -> Result<(&'static str, Option<i64>)> {
+        let source = &mut self.source;
+        let Some((first, rest)) = source.kept.split_first() else {
+            return Ok(("missing", None));
+        };
+        let mut set_state =
+            self.connection.prepare_cached("update builds set state = ?2 where build_id = ?1")?;
+        if rest.iter().all(|(_, digest)| *digest == first.1) {
+            let (build_id, _) = source.kept.remove(0);
+            set_state.execute(params![build_id, "taken"])?;
+            if source.kept.is_empty() {
+                source.ambiguous_runs = 0;
+            }
+            return Ok(("exact", Some(build_id)));
+        }
+        source.ambiguous_runs += 1;
+        if source.ambiguous_runs >= source.kept.len() as u64 {
+            for (build_id, _) in source.kept.drain(..) {
+                set_state.execute(params![build_id, "dropped"])?;
+            }
+            source.ambiguous_runs = 0;
+        }
+        Ok(("ambiguous", None))
+    }
+
+    /// Infers anew the builds of the runs of the current source, in the order of its rows. A run that
+    /// had its build from another source when it was met here takes none; one that got it there later
+    /// keeps it, and uses up what it used up.
+    pub(super) fn infer_again(&mut self) -> Result<()> {
+        let met = self.met_in_order()?;
+        self.unlearn_builds(&met)?;
+        for met in met {
+            let (home, id, certainty) = match met {
+                Met::Build { build_id, digest } => {
+                    self.source.kept.push((build_id, digest));
+                    continue;
+                }
+                Met::Run { home, id, has_other_build: false } => (home, id, self.take_build(home, id)?),
+                Met::Run { home, id, has_other_build: true } => (home, id, self.infer_build()?.0),
+            };
+            let sql = home.sql("update {met} set build_certainty = ?3 where source_id = ?1 and {key} = ?2");
+            self.connection.prepare_cached(&sql)?.execute(params![self.source.source_id, id, certainty])?;
+        }
+        Ok(())
+    }
+
+    /// Undoes what was inferred in the current source: to each run remains what others say.
+    fn unlearn_builds(&mut self, met: &[Met]) -> Result<()> {
+        let source_id = self.source.source_id;
+        self.source.kept.clear();
+        self.source.ambiguous_runs = 0;
+        self.connection.execute("update builds set state = 'kept' where source_id = ?1", [source_id])?;
+        for met in met {
+            let Met::Run { home, id, has_other_build: false } = met else { continue };
+            let sql = home.sql(
+                "update {runs} set build_id = null, build_certainty = case when exists (
+                     select 1 from {met} as m
+                     where m.{key} = {runs}.{key} and m.source_id <> ?2 and m.build_certainty = 'ambiguous'
+                 ) then 'ambiguous' else 'missing' end
+                 where {key} = ?1",
+            );
+            self.connection.prepare_cached(&sql)?.execute([*id, source_id])?;
+        }
+        Ok(())
+    }
+
+    /// The build rows of the current source, and the first rows of the runs that had no build when they
+    /// were met in it.
+    fn met_in_order(&self) -> Result<Vec<Met>> {
+        let mut met = Vec::new();
+        let mut builds = self
+            .connection
+            .prepare_cached("select byte_offset, build_id, digest from builds where source_id = ?1")?;
+        let builds = builds.query_map([self.source.source_id], |row| {
+            Ok((row.get(0)?, Met::Build { build_id: row.get(1)?, digest: row.get(2)? }))
+        })?;
+        for place_and_build in builds {
+            met.push(place_and_build?);
+        }
+        for home in [Home::Runs, Home::Forgotten] {
+            let mut runs = self.connection.prepare_cached(&home.sql(
+                "select m.first_offset, m.{key}, b.source_id is not null and b.source_id <> ?1
+                 from {met} as m
+                 join {runs} as r on r.{key} = m.{key}
+                 left join builds as b on b.build_id = r.build_id
+                 where m.source_id = ?1 and (m.build_certainty <> 'exact' or b.source_id = ?1)",
+            ))?;
+            let runs = runs.query_map([self.source.source_id], |row| {
+                let place: Option<u64> = row.get(0)?;
+                Ok((place, Met::Run { home, id: row.get(1)?, has_other_build: row.get(2)? }))
+            })?;
+            for place_and_run in runs {
+                met.push(place_and_run?);
+            }
+        }
+        met.sort_by_key(|(place, _)| *place);
+        Ok(met.into_iter().map(|(_, met)| met).collect())
+    }
+}
