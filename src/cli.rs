@@ -416,6 +416,9 @@ pub struct Rejects {
 pub enum RejectsAction {
     /// List them (what happens without a word, too)
     List,
+    /// Read what was rejected again: a newer narwhal-jq may be able to. The summary is text on stderr,
+    /// with `--format json` an object on stdout
+    Retry,
 }
 
 /// What the user wants.

@@ -7,6 +7,7 @@ mod blocks;
 mod look;
 mod notes;
 mod reading;
+mod retry;
 mod stdin;
 mod summary;
 mod taking;
@@ -22,6 +23,7 @@ use look::{Look, look_at_all};
 pub use notes::Note;
 pub use reading::BATCH_LINES;
 use reading::Reading;
+pub use retry::{Retried, Unreadable, retry};
 pub use summary::{Counters, FileReport, Summary};
 
 use crate::journal::inputs::Input;

@@ -45,6 +45,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Ingest(_) | Subcommanded::Query(_) | Subcommanded::Redact(_) | Subcommanded::Slo(_) => {
             true
         }
+        Subcommanded::Rejects(flags) => rejects::writes(flags),
         Subcommanded::Forget(flags) => forget::writes(flags),
         _ => false,
     };

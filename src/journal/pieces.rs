@@ -9,6 +9,16 @@ use super::row::{Row, read_row};
 /// A row begins with one of these, wherever a kill or a full disk left it.
 const BEGINNINGS: [&[u8]; 2] = [b"{\"schema\": ", b"{\"meta\": "];
 
+/// What the reason of a torn part ends with.
+const BEFORE_A_ROW: &str = ", before a whole row on the same line";
+const BEHIND_A_ROW: &str = ", behind a whole row on the same line";
+
+/// Whether a reason is that of a part of a line. Read without the rest of the line, the part may give
+/// another.
+pub fn is_of_a_part(reason: &str) -> bool {
+    reason.ends_with(BEFORE_A_ROW) || reason.ends_with(BEHIND_A_ROW)
+}
+
 /// The content of a line.
 #[derive(Debug)]
 pub enum Content<'a> {
@@ -127,7 +137,7 @@ struct Cuts<'a> {
 impl<'a> Cuts<'a> {
     fn row(&mut self, at: usize, end: usize, row: Row<'a>, mended: &str) {
         let behind_torn = self.torn.is_some();
-        self.reject_torn(at, ", before a whole row on the same line");
+        self.reject_torn(at, BEFORE_A_ROW);
         if behind_torn || !mended.is_empty() {
             let glued = if behind_torn { "row taken from behind a torn one; " } else { "" };
             let what = format!("{glued}{mended}").trim_end_matches("; ").to_owned();
@@ -148,7 +158,7 @@ impl<'a> Cuts<'a> {
     }
 
     fn finish(mut self) -> Vec<Piece<'a>> {
-        let how = if self.rows == 0 { "" } else { ", behind a whole row on the same line" };
+        let how = if self.rows == 0 { "" } else { BEHIND_A_ROW };
         self.reject_torn(self.line.len(), how);
         if self.rows > 1 {
             self.name_the_glue();

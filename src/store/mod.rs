@@ -6,6 +6,7 @@ pub mod events;
 pub mod export;
 pub mod forgotten;
 mod inference;
+pub mod rejects;
 pub mod rows;
 mod runs;
 pub mod schema;

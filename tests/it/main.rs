@@ -21,6 +21,7 @@ mod properties;
 mod queries;
 mod redact;
 mod regressions;
+mod retry;
 mod shell;
 mod sql;
 mod wall_clock;
