@@ -9,6 +9,7 @@
 //! Nothing here knows where rows go: SQLite is the business of [`crate::store`].
 
 pub mod build;
+pub mod compression;
 pub mod event;
 pub mod inputs;
 pub mod json;

@@ -7,7 +7,8 @@ use rusqlite::{Connection, TransactionBehavior};
 pub const APPLICATION_ID: i32 = 0x4e4a_5131;
 
 /// Append only: the schema version of a database is how many of these it has had.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001_journal.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("../../migrations/0001_journal.sql"), include_str!("../../migrations/0004_archives.sql")];
 
 /// The schema version of this release.
 pub const LATEST: i64 = MIGRATIONS.len() as i64;
