@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use crate::harness::{Lab, build, fixture, terminal};
+use crate::harness::{Lab, assert_same_contents, build, fixture, terminal};
 
 const RUN: &str = "1795977936-56e568d1";
 
@@ -107,6 +107,24 @@ fn a_folder_gives_its_journals_oldest_first_and_names_what_it_skips() {
     assert_eq!(paths, ["logs/j.jsonl.2", "logs/j.jsonl.1", "logs/j.jsonl"]);
     assert_eq!((&summary["total"]["terminals"], &summary["total"]["duplicates"]), (&json!(3), &json!(1)));
     assert_eq!(lab.rows("select distinct build_certainty from runs"), [[Value::Text("exact".to_owned())]]);
+}
+
+#[test]
+fn journals_of_one_call_give_the_database_of_one_call_each() {
+    let (together, apart) = (Lab::new(), Lab::new());
+    let names = ["0.2.1-takeover.jsonl", "0.7.0-mixed-part.jsonl", "0.2.1-takeover.jsonl", "j.jsonl"];
+    for lab in [&together, &apart] {
+        for name in &names[..2] {
+            lab.write(name, fixture(name));
+        }
+        lab.write("j.jsonl", journal());
+    }
+    together.run(&[&["ingest"][..], &names].concat()).exits(0);
+    for name in names {
+        apart.run(&["ingest", name]).exits(0);
+    }
+    assert_same_contents(&together, &apart, "one call and four");
+    assert!(together.number("select count(*) from terminals") > 2);
 }
 
 #[test]
