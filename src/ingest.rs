@@ -82,7 +82,7 @@ pub fn ingest(
                 Reading::new(input, options, stop, watcher, writer, &mut summary.notes).read()
             }
             (Ok(Look::OldArchive(report, archive, source_id)), _) => {
-                archives.push((archive, source_id, reading::stored_name(input)));
+                archives.push((archive, source_id, open::stored_name(input)));
                 Ok((report, None))
             }
             (Ok(Look::Old(report)), _) => {

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use super::Options;
 use super::blocks::Bytes;
 use crate::journal::compression::unpacked;
+use crate::journal::inputs::Input;
 use crate::journal::lines::Ending;
 use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Resumption, Source};
@@ -81,4 +82,23 @@ pub(super) fn resume(
     bytes.seek(SeekFrom::Start(resumption.as_ref().map_or(0, |from| from.position.offset)))?;
     let ending = if options.is_final { Ending::Complete } else { Ending::Open };
     Ok(Opened { bytes: Box::new(bytes), file: Some(id), ending, stream: None, resumption, archive: None })
+}
+
+/// What is said of a file that does not hold any more what was read of it.
+pub(super) fn lost(input: &Input, offset: u64) -> String {
+    format!(
+        "{}: does not hold any more what was read of it up to byte {offset} (truncated or rewritten): read from \
+         the start, as a new source; what stood behind that byte is lost, unless a copy of it is read",
+        input.label()
+    )
+}
+
+/// The name of an input as `sources` keeps it: `-`, or an absolute path, links not followed.
+pub(super) fn stored_name(input: &Input) -> String {
+    match input {
+        Input::Stdin => "-".to_owned(),
+        Input::File(path) => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+        }
+    }
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 
 use super::blocks::{Blocks, Next};
 use super::notes::{self, Note};
-use super::open::{Opened, open, resume};
+use super::open::{Opened, lost, open, resume, stored_name};
 use super::{Counters, FileReport, Options, Watcher, stdin};
 use crate::exit::{Exit, Failure};
 use crate::journal::inputs::Input;
@@ -399,24 +399,5 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         }
         let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
         Ok(self.writer.reject(&reject)?)
-    }
-}
-
-/// What is said of a file that does not hold any more what was read of it.
-fn lost(input: &Input, offset: u64) -> String {
-    format!(
-        "{}: does not hold any more what was read of it up to byte {offset} (truncated or rewritten): read from \
-         the start, as a new source; what stood behind that byte is lost, unless a copy of it is read",
-        input.label()
-    )
-}
-
-/// The name of an input as `sources` keeps it: `-`, or an absolute path, links not followed.
-pub(super) fn stored_name(input: &Input) -> String {
-    match input {
-        Input::Stdin => "-".to_owned(),
-        Input::File(path) => {
-            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
-        }
     }
 }

@@ -17,6 +17,7 @@ pub mod lines;
 pub mod object;
 pub mod pieces;
 pub mod row;
+mod scan;
 pub mod terminal;
 pub mod write;
 
