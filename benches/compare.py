@@ -18,8 +18,8 @@ DuckDB, each in a process of its own. The answers are compared cell by cell, flo
 1e-9; a difference ends the program. The DuckDB process is Python with `import duckdb`; what an
 empty one costs is in the last row.
 
-The tools take turns, and each figure is the median of the rounds. A ratio above 1 means that
-narwhal-jq needs less. A peak below that of this script itself, some 20 MB, cannot be seen. `--keep
+The tools take turns, and each figure is the median of the rounds. Ratios are narwhal-jq's figure by the
+other's: below 1, narwhal-jq needs less. A peak below that of this script itself, some 20 MB, cannot be seen. `--keep
 DIR` leaves the databases in DIR. Without the `duckdb` package (written for 2.0) its figures are
 left out.
 """
@@ -436,7 +436,7 @@ class Bench:
         for tool in self.loads:
             used, size = medians(usages[tool]), sum(file.stat().st_size for file in self.files(tool))
             print_row(tool, used.cpu_s, used.wall_s, round(used.peak_bytes / 1e6), round(size / 1e6),
-                      used.cpu_s / ours.cpu_s, used.wall_s / ours.wall_s)
+                      ours.cpu_s / used.cpu_s, ours.wall_s / used.wall_s)
         print(f"\nnarwhal-jq, nothing new to load: {medians(unchanged).wall_s * 1e3:.1f} ms wall\n")
 
     def compare_queries(self):
@@ -456,7 +456,7 @@ class Bench:
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
         for query in QUERIES:
             left, right = medians(ours[query]), medians(theirs[query]) if theirs[query] else None
-            other = [*in_ms(right), right.cpu_s / left.cpu_s, right.wall_s / left.wall_s] if right else [""] * 4
+            other = [*in_ms(right), left.cpu_s / right.cpu_s, left.wall_s / right.wall_s] if right else [""] * 4
             print_row(query[0], rows[query], *in_ms(left), *other)
         if empty:
             print_row("(empty DuckDB process)", "", "", "", *in_ms(medians(empty)), "", "")

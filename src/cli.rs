@@ -116,6 +116,9 @@ pub struct Ingest {
     /// The first bad line ends it, and nothing of its file is kept (exit code 3)
     #[arg(long)]
     pub strict: bool,
+    /// Keep reading as the journal grows, through rotation, until interrupted
+    #[arg(long, conflicts_with_all = ["is_final", "strict"])]
+    pub follow: bool,
     /// The summary: text goes to stderr, json to stdout
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: SummaryFormat,

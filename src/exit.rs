@@ -36,7 +36,7 @@ Exit codes:
   4    the database was busy for longer than --busy-timeout
   5    the database was made by a newer version
   6    check found something that does not hold, or nothing that could
-  130  interrupted; what was whole is committed";
+  130  interrupted; what was whole is committed (`ingest --follow` ends with 0 then)";
 
 /// An error with an exit code of its own. Every other error is [`Exit::Failed`].
 #[derive(Debug)]

@@ -4,21 +4,25 @@
 //! writing before there is a whole line to write.
 
 mod blocks;
+mod follow;
 mod look;
 mod notes;
+mod open;
+mod original;
 mod reading;
 mod retry;
 mod stdin;
 mod summary;
 mod taking;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rusqlite::Connection;
 
+pub use follow::follow;
 use look::{Look, look_at_all};
 pub use notes::Note;
 pub use reading::BATCH_LINES;
@@ -28,6 +32,7 @@ pub use summary::{Counters, FileReport, Summary};
 
 use crate::journal::inputs::Input;
 use crate::store;
+use crate::store::archives::Archive;
 use crate::store::write::Writer;
 
 /// How to read.
@@ -64,19 +69,13 @@ pub fn ingest(
     watcher: &mut dyn Watcher,
 ) -> Result<Summary> {
     let started = Instant::now();
-    let mut summary = Summary {
-        files: Vec::new(),
-        total: Counters::default(),
-        seconds: 0.0,
-        notes: BTreeMap::new(),
-        failures: Vec::new(),
-        is_interrupted: false,
-    };
+    let mut summary = Summary::default();
     let looks: Vec<Result<Look>> = look_at_all(database, inputs, options)?;
     let must_write = looks.iter().any(|look| matches!(look, Ok(Look::New)));
     let connection = must_write.then(|| store::open_to_write(database, options.busy_timeout)).transpose()?;
     let mut writer = connection.as_ref().map(Writer::new).transpose()?;
     let mut outcome = Ok(());
+    let mut archives = Vec::new();
     for (input, look) in inputs.iter().zip(looks) {
         if stop.load(Ordering::Relaxed) {
             summary.is_interrupted = true;
@@ -85,6 +84,10 @@ pub fn ingest(
         let report = match (look, &mut writer) {
             (Ok(Look::New), Some(writer)) => {
                 Reading::new(input, options, stop, watcher, writer, &mut summary.notes).read()
+            }
+            (Ok(Look::OldArchive(report, archive, source_id)), _) => {
+                archives.push((archive, source_id, open::stored_name(input)));
+                Ok((report, None))
             }
             (Ok(Look::Old(report)), _) => {
                 watcher.skipped(report.resumed_at + report.counters.pending_bytes);
@@ -98,8 +101,7 @@ pub fn ingest(
         };
         match report {
             Ok((report, failure)) => {
-                summary.total.add(&report.counters);
-                summary.files.push(report);
+                summary.take(Some(report));
                 summary.failures.extend(failure);
             }
             Err(error) => {
@@ -109,22 +111,41 @@ pub fn ingest(
         }
     }
     drop(writer);
-    let closed = connection.map_or(Ok(()), |connection| {
-        // What an error left in the middle of a batch is not wanted.
-        if !connection.is_autocommit() {
-            connection.execute_batch("rollback")?;
-        }
-        store::close(connection)
-    });
-    outcome?;
-    closed.map_err(|error| {
-        store::explain(database, error)
-            .context("what was read is stored, but the database could not be closed well")
-    })?;
+    match connection {
+        Some(connection) => close(database, connection, outcome)?,
+        None => outcome?,
+    }
     if !must_write {
         store::settle(database)?;
+    }
+    if !archives.is_empty() {
+        remember(database, &archives, options);
     }
     summary.is_interrupted |= stop.load(Ordering::Relaxed);
     summary.seconds = started.elapsed().as_secs_f64();
     Ok(summary)
+}
+
+/// Ends the writing into a database, with what became of it.
+fn close(database: &Path, connection: Connection, outcome: Result<()>) -> Result<()> {
+    // What an error left in the middle of a batch is not wanted.
+    let undone = if connection.is_autocommit() { Ok(()) } else { connection.execute_batch("rollback") };
+    let closed = undone.map_err(anyhow::Error::from).and_then(|()| store::close(connection));
+    outcome?;
+    closed.map_err(|error| {
+        store::explain(database, error)
+            .context("what was read is stored, but the database could not be closed well")
+    })
+}
+
+/// Remembers archives of which nothing was new. Nothing is lost when the database cannot be written: they
+/// are unpacked again next time.
+fn remember(database: &Path, archives: &[(Archive, i64, String)], options: &Options) {
+    let Ok(connection) = store::open_to_write(database, options.busy_timeout) else { return };
+    for (archive, source_id, path) in archives {
+        if archive.remember(&connection, *source_id, path).is_err() {
+            break;
+        }
+    }
+    let _ = store::close(connection);
 }

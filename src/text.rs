@@ -25,6 +25,14 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// The first so many characters, and `…` for the others.
+pub fn cut(text: &str, len: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(len) {
+        None => Cow::Borrowed(text),
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+    }
+}
+
 /// Text as a JSON string, hostile characters as `\u` escapes.
 pub fn json_string(text: &str) -> String {
     json_escaped(&serde_json::Value::from(text).to_string())

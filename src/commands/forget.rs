@@ -190,26 +190,27 @@ fn vacuum(connection: &Connection, teller: Teller) -> Result<()> {
 fn undo(global: &Global, teller: Teller, run: &str) -> Result<Exit> {
     // Looked at first: a database without that tombstone is left as it is.
     find_forgotten(&open_to_read(global)?, run)?;
-    let mut known = Vec::new();
+    let mut states = Vec::new();
     change(global, |connection, _| {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         let met = forgotten::undo(connection, find_forgotten(connection, run)?)?;
         transaction.commit()?;
-        known = sources::load_all(connection)?;
+        let mut known = sources::load_all(connection)?;
         known.retain(|source| met.contains(&source.source_id));
         known.sort_by_key(|source| source.source_id);
+        states = known.into_iter().map(|source| (status::look(connection, &source).1, source.path)).collect();
         Ok(())
     })?;
     teller.note(&format!(
         "run {run} comes back when these are read again, which `narwhal-jq ingest` does now:"
     ));
-    for source in &known {
-        match status::look(source) {
-            (_, "standard input") => teller.note("standard input: give it the same journal again"),
-            (_, state @ ("not there" | "cannot be read" | "other content now")) => {
-                teller.warn(&format!("{}: {state}: what stood in it does not come back", source.path));
+    for (state, path) in &states {
+        match *state {
+            "standard input" => teller.note("standard input: give it the same journal again"),
+            "not there" | "cannot be read" | "other content now" => {
+                teller.warn(&format!("{path}: {state}: what stood in it does not come back"));
             }
-            _ => teller.note(&source.path),
+            _ => teller.note(path),
         }
     }
     Ok(Exit::Done)

@@ -1,7 +1,7 @@
 //! `ingest`: read journals, tell what was read.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,8 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Teller;
 use crate::cli::{Global, Ingest, SummaryFormat};
-use crate::exit::Exit;
-use crate::ingest::{Counters, FileReport, Options, Summary, Watcher, ingest};
+use crate::exit::{Exit, Failure};
+use crate::ingest::{Counters, FileReport, Options, Summary, Watcher, follow, ingest};
 use crate::journal::inputs;
 use crate::text::json_escaped;
 
@@ -19,7 +19,10 @@ pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
     let options =
         Options { is_final: flags.is_final, is_strict: flags.strict, busy_timeout: global.busy_timeout };
     let teller = Teller::new(global);
-    let (summary, exit) = read(global, &flags.paths, &options)?;
+    let (summary, exit) = match flags.follow {
+        true => read_on(global, &flags.paths, &options)?,
+        false => read(global, &flags.paths, &options)?,
+    };
     match flags.format {
         SummaryFormat::Text => tell(teller, &summary),
         SummaryFormat::Json => {
@@ -40,22 +43,12 @@ pub(super) fn read_first(global: &Global, paths: &[PathBuf]) -> Result<Exit> {
     Ok(exit)
 }
 
+/// Reads what is new.
 fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summary, Exit)> {
     let teller = Teller::new(global);
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut handlers = Vec::new();
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        // A second signal ends the program at once.
-        let end = signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop));
-        let heed = signal_hook::flag::register(signal, Arc::clone(&stop));
-        handlers.extend([end.context("cannot watch for Ctrl-C")?, heed.context("cannot watch for Ctrl-C")?]);
-    }
+    let signals = Signals::heed()?;
     let mut inputs = Vec::new();
     let mut exit = Exit::Done;
-    let mut failed = |message: &str| {
-        teller.error(message);
-        exit = Exit::Failed;
-    };
     for path in paths {
         match inputs::find(path) {
             Ok(found) => {
@@ -64,16 +57,80 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
                     teller.note(&format!("{}: skipped, not a journal by its name", skipped.display()));
                 }
             }
-            Err(error) => failed(&format!("{error:#}")),
+            Err(error) => {
+                teller.error(&format!("{error:#}"));
+                exit = Exit::Failed;
+            }
         }
     }
     let mut progress = Progress::new(teller, &inputs);
-    let summary = ingest(&global.db, &inputs, options, &stop, &mut progress)?;
-    // What follows, a query perhaps, has its own way to end.
-    for handler in handlers {
-        signal_hook::low_level::unregister(handler);
-    }
+    let summary = ingest(&global.db, &inputs, options, &signals.stop, &mut progress)?;
     progress.bar.finish_and_clear();
+    // What follows, a query perhaps, has its own way to end.
+    drop(signals);
+    if !tell_unusual(teller, &summary) {
+        exit = Exit::Failed;
+    }
+    if summary.is_interrupted {
+        teller.warn("interrupted: what was whole is committed, the next ingest goes on from there");
+        exit = Exit::Interrupted;
+    }
+    Ok((summary, exit))
+}
+
+/// Reads what is new, and goes on until it is interrupted, which is how this ends well.
+fn read_on(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summary, Exit)> {
+    if paths.iter().any(|path| path == Path::new("-")) {
+        let message = "--follow is for files: standard input is read until it ends without it";
+        return Err(Failure::usage(message).into());
+    }
+    let teller = Teller::new(global);
+    let signals = Signals::heed()?;
+    teller.note("following, until Ctrl-C");
+    let mut progress = Progress::unending(teller);
+    let summary = follow(&global.db, paths, options, &signals.stop, &mut progress)?;
+    progress.bar.finish_and_clear();
+    let exit = if tell_unusual(teller, &summary) { Exit::Done } else { Exit::Failed };
+    Ok((summary, exit))
+}
+
+/// What ends an ingest before its time: Ctrl-C and its like ask it to stop, a second one ends the program.
+struct Signals {
+    stop: Arc<AtomicBool>,
+    handlers: Vec<signal_hook::SigId>,
+}
+
+impl Signals {
+    fn heed() -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut handlers = Vec::new();
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
+        {
+            let end = signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop));
+            let heed = signal_hook::flag::register(signal, Arc::clone(&stop));
+            for handler in [end, heed] {
+                handlers.push(handler.context("cannot watch for Ctrl-C")?);
+            }
+        }
+        Ok(Self { stop, handlers })
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            signal_hook::low_level::unregister(handler);
+        }
+    }
+}
+
+/// Says what failed and what is worth a word; whether nothing failed.
+fn tell_unusual(teller: Teller, summary: &Summary) -> bool {
+    let mut is_good = true;
+    let mut failed = |message: &str| {
+        teller.error(message);
+        is_good = false;
+    };
     for error in &summary.failures {
         failed(&format!("{error:#}"));
     }
@@ -92,11 +149,7 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
     for (note, count) in &summary.notes {
         teller.note(&note.in_words(*count));
     }
-    if summary.is_interrupted {
-        teller.warn("interrupted: what was whole is committed, the next ingest goes on from there");
-        exit = Exit::Interrupted;
-    }
-    Ok((summary, exit))
+    is_good
 }
 
 fn tell(teller: Teller, summary: &Summary) {
@@ -180,15 +233,27 @@ impl Progress {
                 inputs::Input::Stdin => None,
             })
             .sum();
-        let (bar, template) = match sizes {
+        match sizes {
             Some(bytes) => {
-                (ProgressBar::new(bytes), "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left")
+                let template = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+                Self { bar: ProgressBar::new(bytes).with_style(style(template)), teller }
             }
-            None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {bytes_per_sec}"),
-        };
-        let style = ProgressStyle::with_template(template).expect("the template is well formed");
-        Self { bar: bar.with_style(style), teller }
+            None => Self::unending(teller),
+        }
     }
+
+    /// The bar of what has no known end.
+    fn unending(teller: Teller) -> Self {
+        if teller.is_quiet || !io::stderr().is_terminal() {
+            return Self { bar: ProgressBar::hidden(), teller };
+        }
+        let bar = ProgressBar::new_spinner().with_style(style("{spinner} {bytes}, {bytes_per_sec}"));
+        Self { bar, teller }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well formed")
 }
 
 impl Watcher for Progress {

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use anyhow::Result;
 use rusqlite::Connection;
@@ -11,7 +10,9 @@ use rusqlite::types::ValueRef;
 use super::open_to_read;
 use crate::cli::Global;
 use crate::exit::Exit;
+use crate::journal::compression::unpacked;
 use crate::output::{Format, sink};
+use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Resumption, Source};
 use crate::store::{forgotten, schema};
 
@@ -51,7 +52,7 @@ fn list_sources(connection: &Connection, out: &mut dyn Write) -> Result<()> {
     let mut table = sink(Format::Table, out, false)?;
     table.columns(&["file", "offset_bytes", "lines", "lag_bytes", "state"].map(str::to_owned))?;
     for source in &known {
-        let (lag, state) = look(source);
+        let (lag, state) = look(connection, source);
         let int = |number: u64| ValueRef::Integer(number.cast_signed());
         table.row(&[
             ValueRef::Text(source.path.as_bytes()),
@@ -64,28 +65,42 @@ fn list_sources(connection: &Connection, out: &mut dyn Write) -> Result<()> {
     table.end()
 }
 
-/// How many bytes the file has behind the offset, and whether it is still the same.
-pub(super) fn look(source: &Source) -> (Option<u64>, &'static str) {
+/// How many bytes the file has behind the offset, where that can be said without unpacking it, and
+/// whether it is still the same.
+pub(super) fn look(connection: &Connection, source: &Source) -> (Option<u64>, &'static str) {
     if source.path == "-" {
         return (None, "standard input");
     }
-    let path = Path::new(&source.path);
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, "not there"),
-        Err(_) => return (None, "cannot be read"),
-    };
-    let Ok(metadata) = file.metadata() else {
-        return (None, "not there");
-    };
-    match sources::recognise(std::slice::from_ref(source), &file, Some(FileId::of(&metadata))) {
-        Ok(Some(Resumption { position, source })) if source.reread.is_some() => {
+    match look_into(connection, source) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, "not there"),
+        Err(_) => (None, "cannot be read"),
+    }
+}
+
+fn look_into(connection: &Connection, source: &Source) -> io::Result<(Option<u64>, &'static str)> {
+    let file = File::open(&source.path)?;
+    let metadata = file.metadata()?;
+    let (_, compression) = unpacked(&file)?;
+    if compression.is_some() {
+        let read = Archive::of(&file)?.source_id(connection).map_err(io::Error::other)?;
+        return Ok(match read {
+            Some(source_id) if source_id == source.source_id => match source.reread {
+                Some(_) => (None, "to be read again"),
+                None => (Some(0), "read"),
+            },
+            _ => (None, "compressed, not read to its end"),
+        });
+    }
+    let known = std::slice::from_ref(source);
+    Ok(match sources::recognise(known, &file, Some(FileId::of(&metadata)))? {
+        Some(Resumption { position, .. }) if source.reread.is_some() => {
             (Some(metadata.len().saturating_sub(position.offset)), "to be read again")
         }
-        Ok(Some(_)) => match metadata.len().saturating_sub(source.offset) {
+        Some(_) => match metadata.len().saturating_sub(source.offset) {
             0 => (Some(0), "read"),
             lag => (Some(lag), "behind"),
         },
-        _ => (None, "other content now"),
-    }
+        None => (None, "other content now"),
+    })
 }

@@ -119,7 +119,7 @@ fn changed_files(connection: &Connection) -> Result<Vec<(String, &'static str)>>
     let known = crate::store::sources::load_all(connection)?;
     Ok(known
         .into_iter()
-        .filter_map(|source| match super::status::look(&source) {
+        .filter_map(|source| match super::status::look(connection, &source) {
             (_, state @ ("not there" | "cannot be read" | "other content now")) => Some((source.path, state)),
             _ => None,
         })

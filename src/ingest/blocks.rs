@@ -157,7 +157,7 @@ pub(super) struct Blocks<'i>(Where<'i>);
 /// Where blocks are made.
 enum Where<'i> {
     /// When they are asked for.
-    Here { maker: Maker<'i>, spare: Raw },
+    Here { maker: Box<Maker<'i>>, spare: Raw },
     /// Ahead, on another thread.
     Ahead { made: Receiver<Next>, spare: Sender<Block> },
 }
@@ -166,7 +166,7 @@ impl<'i> Blocks<'i> {
     /// Blocks made as they are asked for: of an input that may make us wait, or where one core has
     /// to do it all.
     pub(super) fn here(lines: Lines<Bytes<'i>>) -> Self {
-        Self(Where::Here { maker: Maker { lines, failure: None }, spare: Raw::default() })
+        Self(Where::Here { maker: Box::new(Maker { lines, failure: None }), spare: Raw::default() })
     }
 
     /// Blocks made on a thread of their own, if there is a core for it.

@@ -1,31 +1,27 @@
 //! A look at what the inputs hold for this call: an ingest that finds nothing new opens nothing for
 //! writing.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
-use super::reading::ending;
+use super::open::{open, resume};
 use super::{Counters, FileReport, Options};
 use crate::journal::inputs::Input;
 use crate::journal::lines::Lines;
 use crate::store;
-use crate::store::sources::{self, FileId};
+use crate::store::archives::Archive;
+use crate::store::sources::{self, Source};
 
-/// What is said of a compressed journal, and the way out.
-pub(super) const COMPRESSED: &str =
-    "compressed journals are not read yet; use `zcat` or `zstdcat` and `narwhal-jq ingest -`";
-
-/// What a file holds for this call.
+/// What an input holds for this call.
 pub(super) enum Look {
     /// At least one whole line to read.
     New,
     /// Nothing to read.
     Old(FileReport),
+    /// Nothing to read of an archive, which is not known as such yet; and its source.
+    OldArchive(FileReport, Archive, i64),
 }
 
 /// Looks at each input, without opening anything for writing.
@@ -33,13 +29,15 @@ pub(super) enum Look {
 /// # Errors
 /// When the database cannot be read.
 pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<Vec<Result<Look>>> {
-    let known = match open_to_look(database, options)? {
+    let connection = open_to_look(database, options)?;
+    let known = match &connection {
         Some(connection) => {
-            sources::load_all(&connection).map_err(|error| store::explain(database, error.into()))?
+            sources::load_all(connection).map_err(|error| store::explain(database, error.into()))?
         }
         None => Vec::new(),
     };
-    Ok(inputs.iter().map(|input| look_at(input, &known, options)).collect())
+    let look = |input| look_at(input, connection.as_ref(), &known, options);
+    Ok(inputs.iter().map(look).collect())
 }
 
 /// Opens what there is. An older database is brought up to date by opening it for writing, and one
@@ -62,44 +60,49 @@ fn open_to_look(database: &Path, options: &Options) -> Result<Option<Connection>
     store::open_to_read(database, options.busy_timeout).map(Some)
 }
 
-fn look_at(input: &Input, known: &[sources::Source], options: &Options) -> Result<Look> {
+fn look_at(
+    input: &Input,
+    connection: Option<&Connection>,
+    known: &[Source],
+    options: &Options,
+) -> Result<Look> {
     let Input::File(path) = input else {
         return Ok(Look::New);
     };
     let cannot = || format!("cannot read {}", path.display());
-    let kind = fs::metadata(path).with_context(cannot)?.file_type();
-    if kind.is_fifo() || kind.is_socket() || kind.is_char_device() && path != Path::new("/dev/null") {
-        anyhow::bail!(
-            "cannot read {}: it is no regular file; give its content to `narwhal-jq ingest -` on standard input",
-            path.display()
-        );
+    let (file, metadata) = open(path).with_context(cannot)?;
+    let report = |resumed_at, pending_bytes, is_no_journal| FileReport {
+        path: input.label(),
+        resumed_at,
+        counters: Counters { pending_bytes, ..Counters::default() },
+        is_no_journal,
+        is_empty: metadata.len() == 0,
+    };
+    if let Some(source) = read_archive(&file, connection, known).with_context(cannot)? {
+        return Ok(Look::Old(report(source.offset, 0, !source.has_rows)));
     }
-    let mut file = File::open(path).with_context(cannot)?;
-    let metadata = file.metadata().with_context(cannot)?;
-    let has_ending = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
-    let mut head = Vec::new();
-    file.by_ref().take(4).read_to_end(&mut head).with_context(cannot)?;
-    if has_ending || is_compressed(&head) {
-        anyhow::bail!("cannot read {}: {COMPRESSED}", path.display());
-    }
-    let resumption = sources::recognise(known, &file, Some(FileId::of(&metadata))).with_context(cannot)?;
-    let offset = resumption.as_ref().map_or(0, |resumption| resumption.position.offset);
-    file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
-    let mut rest = Lines::new(&mut file, ending(options));
+    let opened = resume(file, &metadata, known, options).with_context(cannot)?;
+    let offset = opened.offset();
+    let mut rest = Lines::new(opened.bytes, opened.ending);
     if rest.next_line().with_context(cannot)?.is_some() {
         return Ok(Look::New);
     }
-    let pending_bytes = rest.pending_bytes();
-    Ok(Look::Old(FileReport {
-        path: input.label(),
-        resumed_at: offset,
-        counters: Counters { pending_bytes, ..Counters::default() },
-        is_no_journal: resumption.is_some_and(|resumption| !resumption.source.has_rows),
-        is_empty: metadata.len() == 0,
-    }))
+    let source = opened.resumption.map(|from| from.source);
+    let report = report(offset, rest.pending_bytes(), source.as_ref().is_some_and(|source| !source.has_rows));
+    Ok(match (opened.archive, source) {
+        (Some(archive), Some(source)) => Look::OldArchive(report, archive, source.source_id),
+        _ => Look::Old(report),
+    })
 }
 
-/// Whether these are the first bytes of a gzip or zstd file.
-pub(super) fn is_compressed(head: &[u8]) -> bool {
-    head.starts_with(b"\x1f\x8b") || head.starts_with(b"\x28\xb5\x2f\xfd")
+/// The source of an archive that was read to its end.
+fn read_archive<'k>(
+    file: &std::fs::File,
+    connection: Option<&Connection>,
+    known: &'k [Source],
+) -> Result<Option<&'k Source>> {
+    let Some(connection) = connection else { return Ok(None) };
+    let source_id = Archive::of(file)?.source_id(connection)?;
+    let is_read = |source: &&Source| Some(source.source_id) == source_id && source.reread.is_none();
+    Ok(known.iter().find(is_read))
 }

@@ -4,21 +4,20 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
-use std::path::Path;
-use std::sync::Arc;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::blocks::{Blocks, Bytes, Next};
+use super::blocks::{Blocks, Next};
 use super::notes::Note;
+use super::open::{Opened, lost, open, resume, stored_name};
 use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin};
 use crate::journal::inputs::Input;
-use crate::journal::lines::{Ending, Lines, Position};
-use crate::store::sources::{self, FileId, Resumption};
+use crate::journal::lines::{Lines, Position};
+use crate::store::sources::{self, FileId};
 use crate::store::write::Writer;
 
 /// Lines per transaction, or a block more: so much an ingest that is killed reads again.
@@ -35,23 +34,14 @@ pub(super) struct Reading<'i, 'w, 'c> {
     writer: &'w mut Writer<'c>,
     notes: &'i mut BTreeMap<Note, u64>,
     input: &'i Input,
+    handle: Option<&'i File>,
+    /// How far the same file was read when it held other content.
+    lost: Option<u64>,
     /// What was committed before another ingest moved the source, and where that began.
     counted: Counters,
     resumed_at: Option<u64>,
     /// Whether some line gave a row, stored or not.
     met_row: bool,
-}
-
-/// An opened input, and the source that it turned out to be.
-struct Opened<'i> {
-    bytes: Bytes<'i>,
-    file: Option<FileId>,
-    ending: Ending,
-    /// Of a stream: how many pieces of it can be read without waiting.
-    stream: Option<Arc<AtomicUsize>>,
-    resumption: Option<Resumption>,
-    /// Said when the file does not hold any more what was read of it.
-    lost: Option<String>,
 }
 
 /// How far the reading of an input has come.
@@ -83,7 +73,25 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         notes: &'i mut BTreeMap<Note, u64>,
     ) -> Self {
         let counted = Counters::default();
-        Self { options, stop, watcher, writer, notes, input, counted, resumed_at: None, met_row: false }
+        Self {
+            options,
+            stop,
+            watcher,
+            writer,
+            notes,
+            input,
+            handle: None,
+            lost: None,
+            counted,
+            resumed_at: None,
+            met_row: false,
+        }
+    }
+
+    /// Reads the file by this handle, whatever stands at its path now.
+    pub(super) fn through(&mut self, handle: &'i File) -> &mut Self {
+        self.handle = Some(handle);
+        self
     }
 
     /// Reads to the end of the input.
@@ -117,46 +125,25 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         Ok(())
     }
 
-    fn open(&self) -> Result<Opened<'i>> {
+    fn open(&mut self) -> Result<Opened<'i>> {
         let known = sources::load_all(self.writer.connection())?;
         match self.input {
-            Input::Stdin => {
-                let opened = stdin::open(&known, self.stop).context("cannot read standard input")?;
-                Ok(Opened {
-                    bytes: opened.bytes,
-                    file: None,
-                    ending: Ending::Complete,
-                    stream: Some(opened.waiting),
-                    resumption: opened.resumption,
-                    lost: None,
-                })
-            }
+            Input::Stdin => stdin::open(&known, self.stop).context("cannot read standard input"),
             Input::File(path) => {
-                let cannot = || format!("cannot read {}", path.display());
-                let mut file = File::open(path).with_context(cannot)?;
-                let id = FileId::of(&file.metadata().with_context(cannot)?);
-                let resumption = sources::recognise(&known, &file, Some(id)).with_context(cannot)?;
-                let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
-                file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
-                let before = known.iter().find(|source| {
-                    resumption.is_none() && source.path == stored_path(path) && source.file == Some(id)
-                });
-                let lost = before.map(|source| {
-                    format!(
-                        "{}: does not hold any more what was read of it up to byte {} (truncated or \
-                         rewritten): read from the start, as a new source",
-                        path.display(),
-                        source.offset
-                    )
-                });
-                Ok(Opened {
-                    bytes: Box::new(file),
-                    file: Some(id),
-                    ending: ending(self.options),
-                    stream: None,
-                    resumption,
-                    lost,
-                })
+                let file = match self.handle {
+                    Some(handle) => handle.try_clone().and_then(|file| Ok((file, handle.metadata()?))),
+                    None => open(path),
+                };
+                let opened = file.and_then(|(file, metadata)| resume(file, &metadata, &known, self.options));
+                let opened = opened.with_context(|| self.cannot_read())?;
+                let before = known
+                    .iter()
+                    .filter(|source| source.path == stored_name(self.input) && source.file == opened.file);
+                self.lost = match &opened.resumption {
+                    None => before.max_by_key(|source| source.source_id).map(|source| source.offset),
+                    Some(_) => None,
+                };
+                Ok(opened)
             }
         }
     }
@@ -164,14 +151,8 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
     /// it must be opened anew.
     fn read_opened(&mut self, opened: Opened<'i>) -> Result<Option<Outcome>> {
-        let Opened { bytes, file, ending, stream, resumption, lost } = opened;
-        if let Some(lost) = lost {
-            self.watcher.warn(&lost);
-        }
-        let path = match self.input {
-            Input::Stdin => "-".to_owned(),
-            Input::File(path) => stored_path(path),
-        };
+        let Opened { bytes, file, ending, stream, resumption, archive } = opened;
+        let path = stored_name(self.input);
         let had_rows = resumption.as_ref().is_some_and(|from| from.source.has_rows);
         let source_id = resumption.as_ref().map(|from| from.source.source_id);
         let from = resumption.map_or_else(Position::default, |from| from.position);
@@ -199,7 +180,12 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             self.counted = progress.counters;
             return Ok(None);
         };
-        let Progress { read, mut counters, .. } = progress;
+        let Progress { path, source_id, read, mut counters, .. } = progress;
+        if let (Some(archive), Some(source_id), None) = (archive, source_id, &failure)
+            && !self.stop.load(Ordering::Relaxed)
+        {
+            archive.remember(self.writer.connection(), source_id, &path)?;
+        }
         counters.bytes += read.offset - from.offset;
         counters.pending_bytes = pending_bytes;
         let is_no_journal = !had_rows && !self.met_row && read.lines > 0;
@@ -254,6 +240,9 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             let source_id = match progress.source_id {
                 Some(source_id) => source_id,
                 None => {
+                    if let Some(offset) = self.lost.take() {
+                        self.watcher.warn(&lost(self.input, offset));
+                    }
                     let new = sources::insert(self.writer.connection(), &progress.path, progress.file)?;
                     *progress.source_id.insert(new)
                 }
@@ -320,13 +309,4 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         progress.batch = 0;
         Ok(())
     }
-}
-
-/// The name of a file as `sources` keeps it: absolute, links not followed.
-fn stored_path(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
-}
-
-pub(super) fn ending(options: &Options) -> Ending {
-    if options.is_final { Ending::Complete } else { Ending::Open }
 }

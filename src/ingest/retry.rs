@@ -5,20 +5,19 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use rusqlite::Connection;
 use serde::Serialize;
 
+use super::original::Original;
 use super::taking::Taking;
 use super::{Counters, Note};
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind, is_of_a_part, read_line};
 use crate::store::rejects::{self, Rejected};
-use crate::store::sources::{self, FileId, Source};
+use crate::store::sources::{self, Source};
 use crate::store::write::{Reject, RejectKind, Writer};
 
 /// Entries per transaction: with the bytes that are kept of each, few enough to stay in memory.
@@ -74,7 +73,7 @@ pub fn retry(connection: &Connection, stop: &AtomicBool) -> Result<Retried> {
     let mut known = sources::load_all(connection)?;
     known.sort_by_key(|source| source.source_id);
     for source in &known {
-        let mut retry = Retry { source, file: None, retried: &mut retried };
+        let mut retry = Retry { source, original: None, retried: &mut retried };
         let mut from = Some(0);
         while let Some(offset) = from {
             if stop.load(Ordering::Relaxed) {
@@ -91,7 +90,7 @@ pub fn retry(connection: &Connection, stop: &AtomicBool) -> Result<Retried> {
 struct Retry<'r> {
     source: &'r Source,
     /// Its file once it was asked for, or why there is none.
-    file: Option<std::result::Result<File, String>>,
+    original: Option<std::result::Result<Original, String>>,
     retried: &'r mut Retried,
 }
 
@@ -172,29 +171,27 @@ impl Retry<'_> {
         if entry.raw.len() as u64 == entry.len_bytes {
             return Ok(Cow::Borrowed(&entry.raw));
         }
-        let source = self.source;
-        let file = self.file.get_or_insert_with(|| open(source)).as_ref().map_err(String::clone)?;
-        let mut bytes = vec![0; entry.len_bytes as usize];
-        let is_read = file.read_exact_at(&mut bytes, entry.byte_offset).is_ok();
-        if is_read && bytes.starts_with(&entry.raw) {
-            return Ok(Cow::Owned(bytes));
+        let missing = |why: &str| format!("only its first part was kept, and {why}");
+        let original = match self.original.get_or_insert_with(|| open(self.source)) {
+            Ok(original) => original,
+            Err(why) => return Err(missing(why)),
+        };
+        match original.read(entry.byte_offset, entry.len_bytes) {
+            Ok(bytes) if bytes.starts_with(&entry.raw) => Ok(Cow::Owned(bytes)),
+            _ => Err(missing("the file holds something else there now")),
         }
-        Err("only its first part was kept, and the file holds something else there now".to_owned())
     }
 }
 
-/// Opens the file of a source, if it still holds what was read of it.
-fn open(source: &Source) -> std::result::Result<File, String> {
-    let missing = |why: &str| format!("only its first part was kept, and {why}");
+/// Opens the file of a source, or says why not.
+fn open(source: &Source) -> std::result::Result<Original, String> {
     if source.path == "-" {
-        return Err(missing("it came from standard input"));
+        return Err("it came from standard input".to_owned());
     }
-    let file =
-        File::open(&source.path).map_err(|error| missing(&format!("the file cannot be read: {error}")))?;
-    let id = file.metadata().ok().map(|metadata| FileId::of(&metadata));
-    match sources::recognise(std::slice::from_ref(source), &file, id) {
-        Ok(Some(_)) => Ok(file),
-        _ => Err(missing("the file holds other content now")),
+    match Original::open(source) {
+        Ok(Some(original)) => Ok(original),
+        Ok(None) => Err("the file holds other content now".to_owned()),
+        Err(error) => Err(format!("the file cannot be read: {error}")),
     }
 }
 

@@ -11,45 +11,41 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use super::blocks::Bytes;
-use super::look::{COMPRESSED, is_compressed};
-use crate::journal::lines::FINGERPRINT_LEN;
-use crate::store::sources::{self, Resumption, Source};
+use super::open::Opened;
+use crate::journal::compression::unpacked;
+use crate::journal::lines::{Ending, FINGERPRINT_LEN};
+use crate::store::sources::{self, Source};
 
 /// So many pieces of a pipe's size are read ahead at most.
 const AHEAD: usize = 64;
 const PIECE: usize = 64 << 10;
 
-/// The rest of standard input behind what was read before.
-pub(super) struct Opened<'s> {
-    /// What is new.
-    pub bytes: Bytes<'s>,
-    /// Where the source it goes on from was left.
-    pub resumption: Option<Resumption>,
-    /// How many pieces wait to be taken: 0 when reading may have to wait.
-    pub waiting: Arc<AtomicUsize>,
-}
-
-/// Opens standard input.
+/// Opens standard input behind what was read before.
 pub(super) fn open<'s>(known: &[Source], stop: &'s AtomicBool) -> io::Result<Opened<'s>> {
-    let mut pump = Pump::start(stop);
+    let pump = Pump::start(stop);
     let waiting = Arc::clone(&pump.waiting);
+    let opened = |bytes, resumption| Opened {
+        bytes,
+        file: None,
+        ending: Ending::Complete,
+        stream: Some(waiting),
+        resumption,
+        archive: None,
+    };
+    let (mut stream, _) = unpacked(pump)?;
     let mut head = Vec::new();
-    pump.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)?;
-    if is_compressed(&head) {
-        return Err(io::Error::other(COMPRESSED));
-    }
+    stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)?;
     let Some(furthest) = sources::furthest_with_head(known, &head) else {
-        return Ok(Opened { bytes: Box::new(Cursor::new(head).chain(pump)), resumption: None, waiting });
+        return Ok(opened(Box::new(Cursor::new(head).chain(stream)), None));
     };
     let mut spool = tempfile::tempfile()?;
     spool.write_all(&head)?;
     let missing = furthest.saturating_sub(head.len() as u64);
-    io::copy(&mut pump.by_ref().take(missing), &mut spool)?;
+    io::copy(&mut stream.by_ref().take(missing), &mut spool)?;
     let resumption = sources::recognise(known, &spool, None)?;
     let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
-    let rest = from_position(spool, offset)?.chain(pump);
-    Ok(Opened { bytes: Box::new(rest), resumption, waiting })
+    let rest = from_position(spool, offset)?.chain(stream);
+    Ok(opened(Box::new(rest), resumption))
 }
 
 fn from_position(mut file: File, offset: u64) -> io::Result<File> {

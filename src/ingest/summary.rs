@@ -67,8 +67,18 @@ pub struct FileReport {
     pub is_empty: bool,
 }
 
+impl FileReport {
+    /// Adds what a later reading of the file did.
+    pub(super) fn add(&mut self, later: &Self) {
+        self.counters.pending_bytes = 0;
+        self.counters.add(&later.counters);
+        self.is_no_journal = later.is_no_journal;
+        self.is_empty = later.is_empty;
+    }
+}
+
 /// What an ingest did.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Summary {
     /// Each file, in the order read.
     pub files: Vec<FileReport>,
@@ -85,4 +95,13 @@ pub struct Summary {
     /// Whether it was interrupted.
     #[serde(skip)]
     pub is_interrupted: bool,
+}
+
+impl Summary {
+    /// Adds what was done with a file, if anything was.
+    pub(super) fn take(&mut self, report: Option<FileReport>) {
+        let Some(report) = report else { return };
+        self.total.add(&report.counters);
+        self.files.push(report);
+    }
 }

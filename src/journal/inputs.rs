@@ -65,7 +65,7 @@ pub fn find(path: &Path) -> Result<Found> {
     if journals.is_empty() {
         bail!(
             "no journal in the folder {shown}: looked for *.jsonl, *.jsonl.N, *.jsonl-DATE and \
-             *-DATE.jsonl; name the files themselves to read others"
+             *-DATE.jsonl, each also with .gz or .zst; name the files themselves to read others"
         );
     }
     journals.sort();
@@ -78,6 +78,7 @@ pub fn find(path: &Path) -> Result<Found> {
 type Age = (String, u8, std::cmp::Reverse<u64>, String);
 
 fn age_by_name(name: &str) -> Option<Age> {
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
     let (stem, suffix) = name.rsplit_once(".jsonl")?;
     if stem.is_empty() {
         return None;
@@ -117,17 +118,19 @@ mod tests {
             "j.jsonl.1",
             "j.jsonl.10",
             "j.jsonl.2",
+            "j.jsonl.3.gz",
             "k.jsonl",
-            "k-2026-11-28.jsonl",
+            "k-2026-11-28.jsonl.zst",
             "k.jsonl-20261127",
         ];
         names.sort_by_key(|name| age_by_name(name).expect("a journal's name"));
         let expected = [
             "j.jsonl.10",
+            "j.jsonl.3.gz",
             "j.jsonl.2",
             "j.jsonl.1",
             "j.jsonl",
-            "k-2026-11-28.jsonl",
+            "k-2026-11-28.jsonl.zst",
             "k.jsonl-20261127",
             "k.jsonl",
         ];
@@ -136,7 +139,7 @@ mod tests {
 
     #[test]
     fn other_files_are_no_journals() {
-        for name in ["j.json", "j.jsonl.bak", "j.jsonl~", ".jsonl", "j.jsonl.gz", "notes.txt"] {
+        for name in ["j.json", "j.jsonl.bak", "j.jsonl~", ".jsonl", "j.jsonl.bz2", "j.gz", "notes.txt"] {
             assert_eq!(age_by_name(name), None, "{name}");
         }
     }

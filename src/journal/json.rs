@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use serde_json::{Number, Value};
 
 use super::object::Object;
+use super::scan::{digits_len, plain_len};
 
 /// Objects and arrays may nest this deep, the outermost one counted.
 pub const MAX_DEPTH: usize = 128;
@@ -521,93 +522,5 @@ impl<'a> Reader<'a> {
 
     fn fault(&self, why: String) -> Fault {
         Fault::Syntax { at: self.pos, why }
-    }
-}
-
-/// How many bytes there are before the first `"`, `\` or control character.
-#[inline]
-fn plain_len(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
-    // The lowest marked byte is right; a borrow can only mark bytes above it wrongly.
-    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
-    let mut at = 0;
-    while let Some((chunk, _)) = bytes[at..].split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        let quotes = is_zero(word ^ (ONES * u64::from(b'"')));
-        let escapes = is_zero(word ^ (ONES * u64::from(b'\\')));
-        let controls = word.wrapping_sub(ONES * 0x20) & !word & TOPS;
-        let marks = quotes | escapes | controls;
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    let stops = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20);
-    at + bytes[at..].iter().position(stops).unwrap_or(bytes.len() - at)
-}
-
-/// How many digits the bytes begin with.
-#[inline]
-fn digits_len(bytes: &[u8]) -> usize {
-    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
-    let mut at = 0;
-    while let Some((chunk, _)) = bytes[at..].split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        // The top bit of each byte above `9`, and of each below `0`. The lowest marked byte is right; a
-        // carry or a borrow can only mark bytes above it wrongly.
-        let above = word.wrapping_add(u64::from_ne_bytes([0x7f - b'9'; 8]));
-        let below = word.wrapping_sub(u64::from_ne_bytes([b'0'; 8]));
-        let marks = (above | below) & TOPS;
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    at + bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_end_at_the_first_byte_that_is_none() {
-        for len in 0..30 {
-            for stop in 0..=u8::MAX {
-                let mut bytes = vec![b'0' + (len % 10) as u8; len];
-                bytes.push(stop);
-                for behind in [&b""[..], b"0123456789", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff"] {
-                    let bytes = [&bytes[..], behind].concat();
-                    let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                    assert_eq!(digits_len(&bytes), expected, "{bytes:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn plain_text_ends_at_the_first_quote_escape_or_control_character() {
-        let stops = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
-        let mut state = 1_u32;
-        for len in 0..200 {
-            let bytes: Vec<u8> = (0..len)
-                .map(|_| {
-                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    // Mostly letters and bytes above ASCII, a stop now and then.
-                    match state >> 27 {
-                        0 => b'"',
-                        1 => b'\\',
-                        2 => (state >> 20) as u8 % 0x21,
-                        3..8 => 0x80 | (state >> 20) as u8,
-                        _ => b' ' + (state >> 20) as u8 % 0x5f,
-                    }
-                })
-                .collect();
-            for from in 0..len {
-                let expected = bytes[from..].iter().position(stops).unwrap_or(len - from);
-                assert_eq!(plain_len(&bytes[from..]), expected, "{:?}", &bytes[from..]);
-            }
-        }
     }
 }

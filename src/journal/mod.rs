@@ -9,6 +9,7 @@
 //! Nothing here knows where rows go: SQLite is the business of [`crate::store`].
 
 pub mod build;
+pub mod compression;
 pub mod event;
 pub mod inputs;
 pub mod json;
@@ -16,6 +17,7 @@ pub mod lines;
 pub mod object;
 pub mod pieces;
 pub mod row;
+mod scan;
 pub mod terminal;
 pub mod write;
 

@@ -5,7 +5,10 @@ use std::io::{Result, Write};
 use crate::journal::terminal::Terminal;
 use crate::query::around::Meanwhile;
 use crate::query::diagnosis::{Diagnosis, Verdict};
-use crate::text::{escaped, micros};
+use crate::text::{cut, escaped, micros};
+
+/// A name or a message is seldom so long, but can be of any length: `--format json` has it whole.
+const MAX_LINE: usize = 4000;
 
 /// Writes the diagnosis. Text of the caller and of engines cannot drive a terminal.
 ///
@@ -13,7 +16,7 @@ use crate::text::{escaped, micros};
 /// When it cannot be written.
 pub fn write(out: &mut dyn Write, diagnosis: &Diagnosis) -> Result<()> {
     for line in lines(diagnosis) {
-        writeln!(out, "{}", escaped(&line))?;
+        writeln!(out, "{}", cut(&escaped(&line), MAX_LINE))?;
     }
     out.flush()
 }

@@ -37,12 +37,10 @@ impl<'w> Table<'w> {
     }
 
     fn cell(&self, bytes: &[u8]) -> String {
-        let mut shown = text::escaped(&text::from_bytes(bytes)).into_owned();
-        if let Some((cut, _)) = shown.char_indices().nth(MAX_CELL) {
-            shown.truncate(cut);
-            shown.push('…');
-        }
-        if self.is_markdown { shown.replace('|', "\\|") } else { shown }
+        let text = text::from_bytes(bytes);
+        let shown = text::escaped(&text);
+        let shown = text::cut(&shown, MAX_CELL);
+        if self.is_markdown { shown.replace('|', "\\|") } else { shown.into_owned() }
     }
 }
 

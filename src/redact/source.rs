@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::journal::compression::unpacked;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Ending, Line, Lines};
 
@@ -61,7 +62,8 @@ impl Source {
         // What was appended meanwhile may hold names that were not learned.
         let limit = self.seen.map_or(u64::MAX, |(len, _)| len);
         let mut digest = Xxh3::new();
-        let input = Digesting { input: file.with_context(cannot)?.take(limit), digest: &mut digest };
+        let (bytes, _) = file.and_then(unpacked).with_context(cannot)?;
+        let input = Digesting { input: bytes.take(limit), digest: &mut digest };
         let mut lines = Lines::new(input, Ending::Complete);
         while let Some(line) = lines.next_line().with_context(cannot)? {
             take(&line)?;

@@ -1,5 +1,6 @@
 //! All writing to SQLite, and how the database is opened. Connection settings live here only.
 
+pub mod archives;
 mod builds;
 mod digest;
 pub mod events;
@@ -136,6 +137,15 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
     })();
     opened.map_err(|error| explain(path, error.into()))?;
     Ok(connection)
+}
+
+/// Puts a database that was opened for writing into write-ahead mode, also a new one: so that readers
+/// are not blocked for as long as it stays open.
+///
+/// # Errors
+/// When another process holds its lock for too long.
+pub fn let_others_read(path: &Path, connection: &Connection, busy_timeout: Duration) -> Result<()> {
+    switch_to_wal(connection, busy_timeout).map_err(|error| explain(path, error.into()))
 }
 
 /// SQLite does not wait by itself here: the switch turns a read lock into a write lock, and two that

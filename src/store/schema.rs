@@ -7,10 +7,11 @@ use rusqlite::{Connection, TransactionBehavior};
 pub const APPLICATION_ID: i32 = 0x4e4a_5131;
 
 /// Append only: the schema version of a database is how many of these it has had.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../migrations/0001_journal.sql"),
     include_str!("../../migrations/0002_placeholder.sql"),
     include_str!("../../migrations/0003_forgotten.sql"),
+    include_str!("../../migrations/0004_archives.sql"),
 ];
 
 /// The schema version of this release.

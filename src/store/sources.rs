@@ -6,7 +6,7 @@
 //! and inode do. Offsets only grow within one source.
 
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use rusqlite::{Connection, Result, params};
@@ -51,12 +51,28 @@ pub struct Reread {
 }
 
 impl Reread {
-    /// Its position in a file that begins with `head`.
-    fn position(self, file: &File, head: &[u8]) -> io::Result<Position> {
-        let known = self.offset.min(FINGERPRINT_LEN as u64);
-        let tail = read_at_most(file, self.offset - known, known)?;
-        let head = head[..known as usize].to_vec();
-        Ok(Position { offset: self.offset, lines: self.lines, head, tail })
+    /// How many bytes tell of what stands before it.
+    fn known_len(self) -> u64 {
+        self.offset.min(FINGERPRINT_LEN as u64)
+    }
+
+    /// Its position behind what ends with `tail`, in what begins with `head`.
+    fn position(self, head: &[u8], tail: &[u8]) -> Position {
+        let known = self.known_len() as usize;
+        let (head, tail) = (head[..known].to_vec(), tail[tail.len() - known..].to_vec());
+        Position { offset: self.offset, lines: self.lines, head, tail }
+    }
+}
+
+impl Source {
+    /// How many of its first bytes are compared.
+    fn head_len(&self) -> usize {
+        self.offset.min(FINGERPRINT_LEN as u64) as usize
+    }
+
+    /// Whether these may be its first bytes.
+    fn begins(&self, head: &[u8]) -> bool {
+        head.get(..self.head_len()).is_some_and(|head| hash(head) == self.head_hash)
     }
 }
 
@@ -131,10 +147,10 @@ pub fn recognise(known: &[Source], file: &File, id: Option<FileId>) -> io::Resul
         if source.offset > len || !(source.is_telling || (id.is_some() && source.file == id)) {
             continue;
         }
-        let head_len = source.offset.min(FINGERPRINT_LEN as u64) as usize;
-        if head.len() < head_len || hash(&head[..head_len]) != source.head_hash {
+        if !source.begins(&head) {
             continue;
         }
+        let head_len = source.head_len();
         let tail = read_at_most(file, source.offset - head_len as u64, head_len as u64)?;
         if hash(&tail) != source.tail_hash {
             continue;
@@ -143,24 +159,96 @@ pub fn recognise(known: &[Source], file: &File, id: Option<FileId>) -> io::Resul
             None => {
                 Position { offset: source.offset, lines: source.lines, head: head[..head_len].to_vec(), tail }
             }
-            Some(reread) => reread.position(file, &head)?,
+            Some(reread) => {
+                let known = reread.known_len();
+                reread.position(&head, &read_at_most(file, reread.offset - known, known)?)
+            }
         };
         return Ok(Some(Resumption { source: source.clone(), position }));
     }
     Ok(None)
 }
 
+/// Finds the source that the unpacked bytes of an archive go on from, if any, and gives what is behind.
+/// They can only be read from their start; `open` does that.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn recognise_unpacked<R: Read>(
+    known: &[Source],
+    open: &dyn Fn() -> io::Result<R>,
+) -> io::Result<(R, Option<Resumption>)> {
+    let mut bytes = open()?;
+    let mut head = Vec::new();
+    read_up_to(&mut bytes, FINGERPRINT_LEN as u64, &mut head)?;
+    let mut candidates: Vec<&Source> = known.iter().filter(|source| source.begins(&head)).collect();
+    candidates.sort_by_key(|source| source.offset);
+    let mut found = None;
+    // The last bytes before the offset that was reached.
+    let (mut offset, mut window) = (head.len() as u64, head.clone());
+    for source in candidates {
+        let tail = match source.offset.checked_sub(offset) {
+            None => &head[..source.offset as usize],
+            Some(missing) => {
+                // One that ends before, or is cut off, does not go on from there.
+                match read_up_to(&mut bytes, missing, &mut window) {
+                    Ok(read) if read == missing => offset = source.offset,
+                    _ => break,
+                }
+                &window[..]
+            }
+        };
+        let tail = &tail[tail.len() - tail.len().min(FINGERPRINT_LEN)..];
+        if hash(tail) == source.tail_hash {
+            let head = head[..source.head_len()].to_vec();
+            let position = Position { offset: source.offset, lines: source.lines, head, tail: tail.to_vec() };
+            found = Some(Resumption { source: source.clone(), position });
+        }
+    }
+    let Some(mut found) = found else { return Ok((open()?, None)) };
+    if let Some(reread) = found.source.reread {
+        bytes = open()?;
+        let mut tail = Vec::new();
+        read_up_to(&mut bytes, reread.offset, &mut tail)?;
+        found.position = reread.position(&head, &tail);
+        return Ok((bytes, Some(found)));
+    }
+    if offset != found.position.offset {
+        bytes = open()?;
+        read_up_to(&mut bytes, found.position.offset, &mut Vec::new())?;
+    }
+    if found.source.is_telling {
+        return Ok((bytes, Some(found)));
+    }
+    // As many build rows as were read, and nothing else: nothing is lost when it is another's.
+    match read_up_to(&mut bytes, 1, &mut Vec::new())? {
+        0 => Ok((bytes, Some(found))),
+        _ => Ok((open()?, None)),
+    }
+}
+
+/// Reads so many bytes, fewer at the end, and keeps the last of them in the window.
+fn read_up_to(bytes: &mut impl Read, len: u64, window: &mut Vec<u8>) -> io::Result<u64> {
+    let mut missing = len;
+    while missing > 0 {
+        let kept = window.len() - window.len().min(FINGERPRINT_LEN);
+        window.drain(..kept);
+        let read = bytes.by_ref().take(missing.min(64 << 10)).read_to_end(window)? as u64;
+        if read == 0 {
+            break;
+        }
+        missing -= read;
+    }
+    Ok(len - missing)
+}
+
 /// Whether some source may begin with these bytes, and the offset of the one read furthest.
 pub fn furthest_with_head(known: &[Source], head: &[u8]) -> Option<u64> {
-    let begins = |source: &&Source| {
-        let head_len = source.offset.min(FINGERPRINT_LEN as u64) as usize;
-        head.len() >= head_len && hash(&head[..head_len]) == source.head_hash
-    };
-    known.iter().filter(begins).map(|source| source.offset).max()
+    known.iter().filter(|source| source.begins(head)).map(|source| source.offset).max()
 }
 
 /// The bytes of a file from `offset`, fewer at its end.
-fn read_at_most(file: &File, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read_at_most(file: &File, offset: u64, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; len as usize];
     let mut filled = 0;
     while filled < bytes.len() {
@@ -175,7 +263,7 @@ fn read_at_most(file: &File, offset: u64, len: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn hash(bytes: &[u8]) -> i64 {
+pub(super) fn hash(bytes: &[u8]) -> i64 {
     xxh3_64(bytes).cast_signed()
 }
 

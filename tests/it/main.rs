@@ -14,6 +14,7 @@ mod diagnosis;
 mod docs;
 mod exports;
 mod forget;
+mod hostile;
 mod ingest;
 mod kills;
 mod own_queries;

@@ -312,16 +312,3 @@ fn a_rid_that_stands_in_two_runs_is_shown_with_its_run() {
     assert!(shown.contains("\nrun        200-b,"), "{shown}");
     lab.run(&["show", "x", "--run", "300"]).exits(1).says("no run \"300\"");
 }
-
-#[test]
-fn compressed_bytes_are_known_by_their_beginning() {
-    let lab = Lab::new();
-    for head in [&b"\x1f\x8b\x08\x00"[..], b"\x28\xb5\x2f\xfd"] {
-        let bytes = [head, b"\n\x01\n\x02\n"].concat();
-        lab.write("j.jsonl", &bytes);
-        lab.run(&["ingest", "j.jsonl"]).exits(1).says("compressed journals are not read yet; use `zcat`");
-        lab.run_with_stdin(&["ingest", "-"], &bytes).exits(1).says("compressed journals are not read yet");
-    }
-    let rejects = lab.path("narwhal.db").exists().then(|| lab.number("select count(*) from rejects"));
-    assert_eq!(rejects.unwrap_or(0), 0);
-}

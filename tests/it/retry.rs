@@ -5,6 +5,7 @@
 //! the good bytes in the place of the spoilt ones. Blank lines before and behind keep the fingerprints equal.
 
 use std::fs;
+use std::io::Write;
 use std::process::Stdio;
 use std::time::Instant;
 
@@ -52,6 +53,12 @@ fn rejected(lines: &[String], spoils: impl Fn(usize) -> bool) -> Lab {
         offset += line.len() as i64 + 1;
     }
     lab
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 fn writable(lab: &Lab) -> Connection {
@@ -202,6 +209,8 @@ fn a_huge_line_is_read_from_its_file_or_it_is_said_why_not() {
     // The same fingerprint, another line.
     let other = String::from_utf8(whole.clone()).unwrap().replace(&rid(1), &rid(7));
     spoil(&|| drop(lab.write("j.jsonl", &other))).says("the file holds something else there now");
+    spoil(&|| drop(lab.write("j.jsonl", gzip(other.as_bytes()))))
+        .says("the file holds something else there now");
     let json = retry(&lab);
     assert_eq!(json["unreadable"][0]["place"], json!(place));
     writable(&lab).execute("update sources set path = '-'", []).unwrap();
@@ -212,6 +221,14 @@ fn a_huge_line_is_read_from_its_file_or_it_is_said_why_not() {
     lab.run(&["rejects", "retry"]).exits(0).says("1 retried, 1 terminals\n");
     assert_stored(&lab, &expected, "read from the file");
     assert_sound(&lab);
+    // Packed since, and two of them.
+    let huge = |number: u64| lines[1].replace(&rid(1), &rid(number));
+    let lines = [lines[0].clone(), huge(1), huge(3), lines[2].clone(), huge(4)];
+    let lab = rejected(&lines, |at| [1, 2, 4].contains(&at));
+    fs::rename(lab.path("j.jsonl"), lab.path("plain")).unwrap();
+    lab.write("j.jsonl", gzip(&padded(&lines)));
+    lab.run(&["rejects", "retry"]).exits(0).says("3 retried, 3 terminals\n");
+    assert_stored(&lab, &stored(&at_once(&lines)), "read from an archive");
 }
 
 #[test]

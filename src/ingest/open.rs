@@ -1,0 +1,104 @@
+//! Opens a file where the reading of its content stopped, compressed or not.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use super::Options;
+use super::blocks::Bytes;
+use crate::journal::compression::unpacked;
+use crate::journal::inputs::Input;
+use crate::journal::lines::Ending;
+use crate::store::archives::Archive;
+use crate::store::sources::{self, FileId, Resumption, Source};
+
+/// An opened input, and the source that it turned out to be.
+pub(super) struct Opened<'i> {
+    /// What was not read before.
+    pub bytes: Bytes<'i>,
+    pub file: Option<FileId>,
+    pub ending: Ending,
+    /// Of a stream: how many pieces of it can be read without waiting.
+    pub stream: Option<Arc<AtomicUsize>>,
+    pub resumption: Option<Resumption>,
+    /// Of a compressed file: what tells it from others.
+    pub archive: Option<Archive>,
+}
+
+impl Opened<'_> {
+    /// The byte at which reading goes on.
+    pub(super) fn offset(&self) -> u64 {
+        self.resumption.as_ref().map_or(0, |from| from.position.offset)
+    }
+}
+
+/// Opens what stands at a path, if it can be read as a file.
+pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    // Before it is opened: that of a pipe would wait.
+    let kind = path.metadata()?.file_type();
+    if kind.is_fifo() || kind.is_socket() || kind.is_char_device() && path != Path::new("/dev/null") {
+        return Err(io::Error::other(
+            "it is no regular file; give its content to `narwhal-jq ingest -` on standard input",
+        ));
+    }
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    Ok((file, metadata))
+}
+
+/// Recognises what a file holds, and goes to where its reading stopped.
+pub(super) fn resume(
+    file: File,
+    metadata: &Metadata,
+    known: &[Source],
+    options: &Options,
+) -> io::Result<Opened<'static>> {
+    let id = FileId::of(metadata);
+    let from_start = || -> io::Result<_> {
+        let mut file = file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        unpacked(file)
+    };
+    let (bytes, compression) = from_start()?;
+    if compression.is_some() {
+        drop(bytes);
+        let (bytes, resumption) =
+            sources::recognise_unpacked(known, &|| from_start().map(|(bytes, _)| bytes))?;
+        return Ok(Opened {
+            bytes,
+            file: Some(id),
+            ending: Ending::Complete,
+            stream: None,
+            resumption,
+            archive: Some(Archive::of(&file)?),
+        });
+    }
+    drop(bytes);
+    let resumption = sources::recognise(known, &file, Some(id))?;
+    let mut bytes = file;
+    bytes.seek(SeekFrom::Start(resumption.as_ref().map_or(0, |from| from.position.offset)))?;
+    let ending = if options.is_final { Ending::Complete } else { Ending::Open };
+    Ok(Opened { bytes: Box::new(bytes), file: Some(id), ending, stream: None, resumption, archive: None })
+}
+
+/// What is said of a file that does not hold any more what was read of it.
+pub(super) fn lost(input: &Input, offset: u64) -> String {
+    format!(
+        "{}: does not hold any more what was read of it up to byte {offset} (truncated or rewritten): read from \
+         the start, as a new source; what stood behind that byte is lost, unless a copy of it is read",
+        input.label()
+    )
+}
+
+/// The name of an input as `sources` keeps it: `-`, or an absolute path, links not followed.
+pub(super) fn stored_name(input: &Input) -> String {
+    match input {
+        Input::Stdin => "-".to_owned(),
+        Input::File(path) => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The bytes of a source, read once more from the file that it was read from, compressed or not.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use crate::journal::compression::{Compression, unpacked};
+use crate::store::sources::{self, FileId, Source};
+
+/// A file that still holds what was read of it.
+pub(super) struct Original {
+    file: File,
+    /// Of a compressed file: what is unpacked of it next, and where that stands.
+    unpacking: Option<(Box<dyn Read + Send>, u64)>,
+}
+
+impl Original {
+    /// Opens the file of a source; nothing when it holds other content now.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn open(source: &Source) -> io::Result<Option<Self>> {
+        let file = File::open(&source.path)?;
+        let known = std::slice::from_ref(source);
+        let (bytes, compression) = from_start(&file)?;
+        drop(bytes);
+        let (is_same, unpacking) = if compression.is_some() {
+            let (_, found) =
+                sources::recognise_unpacked(known, &|| from_start(&file).map(|(bytes, _)| bytes))?;
+            (found.is_some(), Some((from_start(&file)?.0, 0)))
+        } else {
+            let id = FileId::of(&file.metadata()?);
+            (sources::recognise(known, &file, Some(id))?.is_some(), None)
+        };
+        Ok(is_same.then_some(Self { file, unpacking }))
+    }
+
+    /// Reads so many bytes at an offset, never before those that were read last.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are not there.
+    pub(super) fn read(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; len as usize];
+        match &mut self.unpacking {
+            None => {
+                self.file.seek(SeekFrom::Start(offset))?;
+                self.file.read_exact(&mut bytes)?;
+            }
+            Some((packed, at)) => {
+                io::copy(&mut packed.by_ref().take(offset - *at), &mut io::sink())?;
+                packed.read_exact(&mut bytes)?;
+                *at = offset + len;
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// The bytes of a file from its start, unpacked where they are packed.
+fn from_start(file: &File) -> io::Result<(Box<dyn Read + Send>, Option<Compression>)> {
+    let mut file = file.try_clone()?;
+    file.seek(SeekFrom::Start(0))?;
+    unpacked(file)
+}
