@@ -760,3 +760,59 @@ fn a_database_of_the_first_schema_is_brought_up_to_date() {
     assert_eq!(json["total"]["forgotten"], json!(0));
     assert_sound(&lab);
 }
+
+/// Rows of four runs, each with its build row, two of them at a time; with what is torn or mended.
+fn random_rows(dice: &mut Dice, rows: u64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut begun = 0;
+    for number in 0..rows {
+        if begun < 4 && number * 4 / rows >= begun {
+            lines.push(build(["0.5.0", "0.6.0", "0.6.0", "0.7.0"][begun as usize]));
+            begun += 1;
+        }
+        let of = &run_name(begun - dice.below(2.min(begun)));
+        lines.push(match dice.below(8) {
+            0 => retried_terminal(of, number),
+            1 => event(of, number),
+            2 => wall_event(of, number),
+            3 => format!("{}{}", &short_terminal(of, number)[..80], short_terminal(of, number)),
+            4 => short_terminal(of, number).replace("0.25", "NaN"),
+            _ => short_terminal(of, number),
+        });
+    }
+    lines
+}
+
+#[test]
+fn forgotten_and_taken_back_at_any_time_runs_are_as_if_they_never_were() {
+    let test = "forgotten_and_taken_back_at_any_time";
+    let (mut dice, seed) = Dice::of(test);
+    let mut forgets = 0;
+    for round in 0..15 {
+        let what = format!("NARWHAL_JQ_SEED={seed}, round {round}");
+        let rows = random_rows(&mut dice, 40);
+        // A journal that is rotated once, and grows by steps.
+        let split = dice.below(rows.len() as u64) as usize;
+        let (lab, never) = (Lab::new(), Lab::new());
+        let mut written = 0;
+        while written < rows.len() {
+            written = rows.len().min(written + 1 + dice.below(12) as usize);
+            for lab in [&lab, &never] {
+                lab.write("j.jsonl.1", journal(&rows[..written.min(split)]));
+                lab.write("j.jsonl", journal(&rows[written.min(split)..written]));
+                lab.run(&["-q", "ingest", "j.jsonl.1", "j.jsonl"]);
+            }
+            let run = run_name(1 + dice.below(4));
+            let verb = ["--run", "--undo"][dice.below(2) as usize];
+            forgets += 1 - lab.run(&["-q", "forget", verb, &run]).code;
+            lab.run(&["verify"]).exits(0);
+        }
+        for run in 1..=4 {
+            lab.run(&["-q", "forget", "--undo", &run_name(run)]);
+        }
+        lab.run(&["-q", "ingest", "j.jsonl.1", "j.jsonl"]);
+        assert_stored(&lab, &stored(&never), &what);
+        assert_sound(&lab);
+    }
+    say(&format!("{test}: {forgets} times"));
+}
