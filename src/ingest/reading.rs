@@ -109,6 +109,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             }
             let opened = match self.open() {
                 Ok(opened) => opened,
+                Err(error) if error.is::<rusqlite::Error>() => return Err(error),
                 Err(error) => {
                     self.give_up_lock()?;
                     return Ok((self.report(0, Counters::default(), false), Some(error)));

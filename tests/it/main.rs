@@ -13,6 +13,7 @@ mod damage;
 mod diagnosis;
 mod docs;
 mod exports;
+mod faults;
 mod ingest;
 mod kills;
 mod own_queries;
