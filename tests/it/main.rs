@@ -8,6 +8,7 @@ mod plain;
 
 mod builds;
 mod catalog;
+mod chaos;
 mod counters;
 mod damage;
 mod diagnosis;
