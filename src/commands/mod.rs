@@ -52,7 +52,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
     if !heeds_signals {
         interrupt::end_on_signal()?;
     }
-    match &wanted.command {
+    let done = match &wanted.command {
         Subcommanded::Ingest(flags) => ingest::run(global, flags),
         Subcommanded::Query(ask) => query::run(global, ask),
         Subcommanded::Show(flags) => show::run(global, flags),
@@ -66,7 +66,8 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Verify => verify::run(global),
         Subcommanded::Rejects(flags) => rejects::run(global, flags),
         Subcommanded::Forget(flags) => forget::run(global, flags),
-    }
+    };
+    done.map_err(|error| store::explain_damage(&global.db, error))
 }
 
 /// Says things on stderr, unless they are not wanted.

@@ -36,8 +36,12 @@ pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) 
         }
         None => Vec::new(),
     };
-    let look = |input| look_at(input, connection.as_ref(), &known, options);
-    Ok(inputs.iter().map(look).collect())
+    let look = |input| match look_at(input, connection.as_ref(), &known, options) {
+        // No other file can be looked at either.
+        Err(error) if error.is::<rusqlite::Error>() => Err(store::explain(database, error)),
+        look => Ok(look),
+    };
+    inputs.iter().map(look).collect()
 }
 
 /// Opens what there is. An older database is brought up to date by opening it for writing, and one
@@ -78,7 +82,7 @@ fn look_at(
         is_no_journal,
         is_empty: metadata.len() == 0,
     };
-    if let Some(source) = read_archive(&file, connection, known).with_context(cannot)? {
+    if let Some(source) = read_archive(&Archive::of(&file).with_context(cannot)?, connection, known)? {
         return Ok(Look::Old(report(source.offset, 0, !source.has_rows)));
     }
     let opened = resume(file, &metadata, known, options).with_context(cannot)?;
@@ -97,12 +101,12 @@ fn look_at(
 
 /// The source of an archive that was read to its end.
 fn read_archive<'k>(
-    file: &std::fs::File,
+    archive: &Archive,
     connection: Option<&Connection>,
     known: &'k [Source],
 ) -> Result<Option<&'k Source>> {
     let Some(connection) = connection else { return Ok(None) };
-    let source_id = Archive::of(file)?.source_id(connection)?;
+    let source_id = archive.source_id(connection)?;
     let is_read = |source: &&Source| Some(source.source_id) == source_id && source.reread.is_none();
     Ok(known.iter().find(is_read))
 }

@@ -17,7 +17,7 @@ use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin};
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Lines, Position};
-use crate::store::sources::{self, FileId};
+use crate::store::sources::{self, FileId, Source};
 use crate::store::write::Writer;
 
 /// Lines per transaction, or a block more: so much an ingest that is killed reads again.
@@ -107,6 +107,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             }
             let opened = match self.open() {
                 Ok(opened) => opened,
+                Err(error) if error.is::<rusqlite::Error>() => return Err(error),
                 Err(error) => {
                     self.give_up_lock()?;
                     return Ok((self.report(0, Counters::default(), false), Some(error)));
@@ -130,22 +131,36 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         match self.input {
             Input::Stdin => stdin::open(&known, self.stop).context("cannot read standard input"),
             Input::File(path) => {
-                let file = match self.handle {
+                let cannot = || self.cannot_read();
+                let (file, metadata) = match self.handle {
                     Some(handle) => handle.try_clone().and_then(|file| Ok((file, handle.metadata()?))),
                     None => open(path),
-                };
-                let opened = file.and_then(|(file, metadata)| resume(file, &metadata, &known, self.options));
-                let opened = opened.with_context(|| self.cannot_read())?;
-                let before = known
-                    .iter()
-                    .filter(|source| source.path == stored_name(self.input) && source.file == opened.file);
+                }
+                .with_context(cannot)?;
+                let same_file = file.try_clone().with_context(cannot)?;
+                let opened = resume(file, &metadata, &known, self.options).with_context(cannot)?;
                 self.lost = match &opened.resumption {
-                    None => before.max_by_key(|source| source.source_id).map(|source| source.offset),
+                    None => self.read_before(&known, &same_file, opened.file).with_context(cannot)?,
                     Some(_) => None,
                 };
                 Ok(opened)
             }
         }
+    }
+
+    /// How far the file was read when it held what it does not hold any more.
+    fn read_before(&self, known: &[Source], file: &File, id: Option<FileId>) -> io::Result<Option<u64>> {
+        let path = stored_name(self.input);
+        // The number of a file that was removed is given to a new one; one with another name, that does
+        // not lead to it, is that.
+        let is_same = |source: &&Source| {
+            source.file == id
+                && (source.path == path
+                    || std::fs::metadata(&source.path).is_ok_and(|other| Some(FileId::of(&other)) == id))
+        };
+        let before = known.iter().filter(is_same).max_by_key(|source| source.source_id);
+        let Some(before) = before else { return Ok(None) };
+        Ok(if before.is_held_by(file)? { None } else { Some(before.offset) })
     }
 
     /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
@@ -249,7 +264,8 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             };
             self.writer.enter(source_id)?;
             let mut taking = Taking::new(self.writer, self.notes, self.refuses_bad_lines_of());
-            for (line, content) in block.lines().filter(|(line, _)| line.offset >= from) {
+            // A line of which the other has read the beginning is taken whole.
+            for (line, content) in block.lines().filter(|(line, _)| line.offset + line.len >= from) {
                 taking.take(&line, content, &mut progress.counters)?;
             }
             self.met_row |= taking.met_row;

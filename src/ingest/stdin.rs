@@ -40,7 +40,7 @@ pub(super) fn open<'s>(known: &[Source], stop: &'s AtomicBool) -> io::Result<Ope
     };
     let mut spool = tempfile::tempfile()?;
     spool.write_all(&head)?;
-    let missing = furthest.saturating_sub(head.len() as u64);
+    let missing = (furthest + sources::NEXT_LEN).saturating_sub(head.len() as u64);
     io::copy(&mut stream.by_ref().take(missing), &mut spool)?;
     let resumption = sources::recognise(known, &spool, None)?;
     let offset = resumption.as_ref().map_or(0, |from| from.position.offset);

@@ -234,9 +234,22 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
              needs (also for reading, while an ingest has it open)"
         ),
         Some(ErrorCode::DiskFull) => format!("no space left for the database {shown}"),
+        Some(ErrorCode::SystemIoFailure) => format!(
+            "the database {shown} cannot be read or written: the disk fails, or a quota or a limit on the size \
+             of files is reached"
+        ),
         _ => return error,
     };
     error.context(message)
+}
+
+/// Says in words, wherever it was met, that the database cannot be read. Only once.
+pub fn explain_damage(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+    let is_damage = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure));
+    let is_said =
+        error.chain().any(|cause| cause.to_string().contains(&format!("database {} ", path.display())));
+    if is_damage && !is_said { explain(path, error) } else { error }
 }
 
 /// Whether a writer was killed while it made the database or changed its journal mode: only who

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Result, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::journal::lines::{FINGERPRINT_LEN, Position};
+use crate::journal::pieces::next_beginning;
 
 /// A row of `sources`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +69,31 @@ impl Source {
     /// How many of its first bytes are compared.
     fn head_len(&self) -> usize {
         self.offset.min(FINGERPRINT_LEN as u64) as usize
+    }
+
+    /// Where reading goes on in a file that begins with `head`, if it still holds what was read of the
+    /// source, as far as that is compared.
+    fn position_in(&self, file: &File, head: &[u8]) -> io::Result<Option<Position>> {
+        if !self.begins(head) {
+            return Ok(None);
+        }
+        let head = &head[..self.head_len()];
+        let tail = read_at_most(file, self.offset - head.len() as u64, head.len() as u64)?;
+        let is_held = hash(&tail) == self.tail_hash;
+        Ok(is_held.then(|| self.position(head.to_vec(), tail)))
+    }
+
+    /// Whether a file still holds what was read of the source.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn is_held_by(&self, file: &File) -> io::Result<bool> {
+        let head = read_at_most(file, 0, FINGERPRINT_LEN as u64)?;
+        Ok(self.position_in(file, &head)?.is_some())
+    }
+
+    fn position(&self, head: Vec<u8>, tail: Vec<u8>) -> Position {
+        Position { offset: self.offset, lines: self.lines, head, tail }
     }
 
     /// Whether these may be its first bytes.
@@ -147,18 +173,13 @@ pub fn recognise(known: &[Source], file: &File, id: Option<FileId>) -> io::Resul
         if source.offset > len || !(source.is_telling || (id.is_some() && source.file == id)) {
             continue;
         }
-        if !source.begins(&head) {
-            continue;
-        }
-        let head_len = source.head_len();
-        let tail = read_at_most(file, source.offset - head_len as u64, head_len as u64)?;
-        if hash(&tail) != source.tail_hash {
+        let Some(position) = source.position_in(file, &head)? else { continue };
+        let next = read_at_most(file, source.offset, NEXT_LEN)?;
+        if !can_go_on(&position.tail, &next) {
             continue;
         }
         let position = match source.reread {
-            None => {
-                Position { offset: source.offset, lines: source.lines, head: head[..head_len].to_vec(), tail }
-            }
+            None => position,
             Some(reread) => {
                 let known = reread.known_len();
                 reread.position(&head, &read_at_most(file, reread.offset - known, known)?)
@@ -167,6 +188,19 @@ pub fn recognise(known: &[Source], file: &File, id: Option<FileId>) -> io::Resul
         return Ok(Some(Resumption { source: source.clone(), position }));
     }
     Ok(None)
+}
+
+/// So many bytes behind an offset tell whether a line ended there.
+pub const NEXT_LEN: u64 = 16;
+
+/// Whether what comes `next` can be read without what stands before.
+///
+/// The end of an archive or of standard input ends a line, whatever was missing of it: the file that it
+/// was taken from may hold the rest. Read from the offset on, neither part would be a row.
+fn can_go_on(tail: &[u8], next: &[u8]) -> bool {
+    tail.last().is_none_or(|last| *last == b'\n')
+        || next.first().is_none_or(|first| *first == b'\n')
+        || next_beginning(next, 0) == Some(0)
 }
 
 /// Finds the source that the unpacked bytes of an archive go on from, if any, and gives what is behind.
@@ -183,7 +217,7 @@ pub fn recognise_unpacked<R: Read>(
     read_up_to(&mut bytes, FINGERPRINT_LEN as u64, &mut head)?;
     let mut candidates: Vec<&Source> = known.iter().filter(|source| source.begins(&head)).collect();
     candidates.sort_by_key(|source| source.offset);
-    let mut found = None;
+    let mut all_found = Vec::new();
     // The last bytes before the offset that was reached.
     let (mut offset, mut window) = (head.len() as u64, head.clone());
     for source in candidates {
@@ -200,18 +234,24 @@ pub fn recognise_unpacked<R: Read>(
         };
         let tail = &tail[tail.len() - tail.len().min(FINGERPRINT_LEN)..];
         if hash(tail) == source.tail_hash {
-            let head = head[..source.head_len()].to_vec();
-            let position = Position { offset: source.offset, lines: source.lines, head, tail: tail.to_vec() };
-            found = Some(Resumption { source: source.clone(), position });
+            let position = source.position(head[..source.head_len()].to_vec(), tail.to_vec());
+            all_found.push(Resumption { source: source.clone(), position });
         }
     }
-    let Some(mut found) = found else { return Ok((open()?, None)) };
+    let found = loop {
+        let Some(found) = all_found.pop() else { return Ok((open()?, None)) };
+        let tail = &found.position.tail;
+        // That any bytes can come behind a whole line needs no look at them.
+        if can_go_on(tail, b"?") || can_go_on(tail, &next_unpacked(open()?, found.position.offset)) {
+            break found;
+        }
+    };
     if let Some(reread) = found.source.reread {
         bytes = open()?;
         let mut tail = Vec::new();
         read_up_to(&mut bytes, reread.offset, &mut tail)?;
-        found.position = reread.position(&head, &tail);
-        return Ok((bytes, Some(found)));
+        let position = reread.position(&head, &tail);
+        return Ok((bytes, Some(Resumption { position, ..found })));
     }
     if offset != found.position.offset {
         bytes = open()?;
@@ -225,6 +265,16 @@ pub fn recognise_unpacked<R: Read>(
         0 => Ok((bytes, Some(found))),
         _ => Ok((open()?, None)),
     }
+}
+
+/// The first bytes behind an offset, as far as they can be read.
+fn next_unpacked(mut bytes: impl Read, offset: u64) -> Vec<u8> {
+    let mut next = Vec::new();
+    if read_up_to(&mut bytes, offset, &mut next).is_ok_and(|read| read == offset) {
+        next.clear();
+        let _ = bytes.take(NEXT_LEN).read_to_end(&mut next);
+    }
+    next
 }
 
 /// Reads so many bytes, fewer at the end, and keeps the last of them in the window.

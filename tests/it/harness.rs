@@ -2,7 +2,7 @@
 //! the program.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -112,6 +112,17 @@ impl Lab {
     pub fn new() -> Self {
         let folder = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new());
         Self { folder: folder.expect("a temporary folder can be made") }
+    }
+
+    /// Where a file system gives the number of a removed file to the next one, which memory does not.
+    pub fn on_disk() -> Self {
+        Self { folder: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary folder can be made") }
+    }
+
+    /// Leaves the folder where it is, for who wants to look.
+    pub fn keep(&mut self) -> &Path {
+        self.folder.disable_cleanup(true);
+        self.folder.path()
     }
 
     /// A path in the folder.
@@ -239,6 +250,30 @@ pub fn assert_contents(lab: &Lab, expected: &Contents, what: &str) {
             assert_eq!(found, expected, "{what}: a row of {name}");
         }
     }
+}
+
+/// Bytes as `gzip` packs them.
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory can be written")
+}
+
+/// What `gzip` packed; nothing when it is cut off.
+pub fn gunzip(packed: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    flate2::read::MultiGzDecoder::new(packed).read_to_end(&mut bytes).ok().map(|_| bytes)
+}
+
+/// Bytes as `zstd` packs them.
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ::zstd::Encoder::new(Vec::new(), 1).expect("memory can be written");
+    encoder.include_checksum(true).expect("it can be had");
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory can be written")
+}
+
+/// What `zstd` packed; nothing when it is cut off.
+pub fn unzstd(packed: &[u8]) -> Option<Vec<u8>> {
+    ::zstd::decode_all(packed).ok()
 }
 
 /// A build row, without its newline.

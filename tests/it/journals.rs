@@ -22,6 +22,11 @@ impl Dice {
         (Self(seed), seed)
     }
 
+    /// Dice with a seed.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// The next number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -19,7 +19,7 @@ const BATCH_LINES: usize = narwhal_jq::ingest::BATCH_LINES as usize;
 
 /// A journal of `rows` rows in three runs, thinned with blank lines: they count as lines, and an
 /// ingest of several transactions takes half a second in a debug build.
-pub fn long_journal(first_run: u64, rows: u64, batches: usize) -> Vec<u8> {
+pub(super) fn long_journal(first_run: u64, rows: u64, batches: usize) -> Vec<u8> {
     let blanks = "\n".repeat(batches * BATCH_LINES / rows as usize);
     let mut text = String::new();
     for number in 0..rows {
@@ -71,7 +71,7 @@ fn assert_ends_well(ingest: Child, what: &str) {
 
 /// Asserts that the database is sound and complete, and that the next ingest has nothing to do.
 #[track_caller]
-fn assert_complete(lab: &Lab, path: &str, expected: &Contents, what: &str) {
+pub(super) fn assert_complete(lab: &Lab, path: &str, expected: &Contents, what: &str) {
     assert_contents(lab, expected, what);
     assert_eq!(lab.rows("pragma integrity_check"), [[Value::Text("ok".into())]], "{what}");
     let again = lab.ingest(path);
@@ -83,7 +83,7 @@ fn assert_complete(lab: &Lab, path: &str, expected: &Contents, what: &str) {
 }
 
 /// What an undisturbed ingest gives, and how long it takes.
-fn undisturbed(bytes: &[u8]) -> (Contents, Duration) {
+pub(super) fn undisturbed(bytes: &[u8]) -> (Contents, Duration) {
     let lab = Lab::new();
     lab.write("a.jsonl", bytes);
     let started = Instant::now();

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::harness::{Lab, fixture, terminal};
+use crate::harness::{Lab, build, fixture, gzip, terminal, zstd};
 
 const RUN: &str = "1795977936-56e568d1";
 
@@ -311,4 +311,84 @@ fn a_rid_that_stands_in_two_runs_is_shown_with_its_run() {
     let shown = lab.run(&["show", "x", "--run", "200"]).exits(0).stdout;
     assert!(shown.contains("\nrun        200-b,"), "{shown}");
     lab.run(&["show", "x", "--run", "300"]).exits(1).says("no run \"300\"");
+}
+
+/// A journal as it is met in the middle of a write: its last line is cut off behind so many bytes.
+fn written_up_to(cut: usize) -> (String, String, String) {
+    let whole: String = (0..4).map(|at| terminal(RUN, &format!("r{at}"), f64::from(at)) + "\n").collect();
+    let last = terminal(RUN, "last", 9.0);
+    let next = format!("{}\n", terminal(RUN, "next", 10.0));
+    (format!("{whole}{}", &last[..cut]), format!("{whole}{last}\n"), next)
+}
+
+#[test]
+fn a_line_that_standard_input_or_an_archive_cut_off_is_read_whole_from_the_file() {
+    for cut in [1, 90, 130] {
+        for kind in ["-", "j.jsonl.gz", "j.jsonl.zst"] {
+            for is_read_before in [false, true] {
+                let what = format!("{kind}, cut at {cut}, {is_read_before}");
+                let lab = Lab::new();
+                let (begun, done, next) = written_up_to(cut);
+                lab.write("j.jsonl", &begun);
+                if is_read_before {
+                    lab.ingest("j.jsonl");
+                }
+                lab.write("j.jsonl.gz", gzip(begun.as_bytes()));
+                lab.write("j.jsonl.zst", zstd(begun.as_bytes()));
+                lab.run_with_stdin(&["ingest", kind], begun.as_bytes()).exits(0);
+                lab.write("j.jsonl", &done);
+                // What the archive holds was read before, all but the whole line: said of no loss.
+                let run = lab.run(&["ingest", "j.jsonl", "--format", "json"]).exits(0);
+                assert_eq!(run.stderr, "", "{what}");
+                let total = &run.json()["total"];
+                assert_eq!((&total["terminals"], &total["duplicates"]), (&json!(1), &json!(4)), "{what}");
+                lab.write("j.jsonl", done + &next);
+                let total = &lab.ingest("j.jsonl")["total"];
+                assert_eq!((&total["terminals"], &total["duplicates"]), (&json!(1), &json!(0)), "{what}");
+                assert_eq!(lab.number("select count(*) from terminals"), 6, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_that_standard_input_cut_off_is_read_whole_from_standard_input_and_from_an_archive() {
+    for kind in ["-", "j.jsonl.gz", "j.jsonl.zst"] {
+        let lab = Lab::new();
+        let (begun, done, next) = written_up_to(90);
+        lab.run_with_stdin(&["ingest", "-"], begun.as_bytes()).exits(0);
+        let whole = done + &next;
+        lab.write("j.jsonl.gz", gzip(whole.as_bytes()));
+        lab.write("j.jsonl.zst", zstd(whole.as_bytes()));
+        let run = lab.run_with_stdin(&["ingest", kind, "--format", "json"], whole.as_bytes()).exits(0);
+        let total = &run.json()["total"];
+        assert_eq!((&total["terminals"], &total["duplicates"]), (&json!(2), &json!(4)), "{kind}");
+    }
+}
+
+#[test]
+fn a_torn_end_of_standard_input_is_gone_on_from_where_the_next_process_began() {
+    let lab = Lab::new();
+    let (begun, ..) = written_up_to(90);
+    lab.run_with_stdin(&["ingest", "-"], begun.as_bytes()).exits(0);
+    lab.write("j.jsonl", format!("{begun}{}\n{}\n", build("0.7.0"), terminal("2-b", "x", 1.0)));
+    let summary = lab.ingest("j.jsonl");
+    assert_eq!(summary["files"][0]["resumed_at"], begun.len());
+    let total = &summary["total"];
+    assert_eq!(
+        (&total["builds"], &total["terminals"], &total["rejected"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
+    assert_eq!(lab.number("select count(*) from rejects"), 1, "the torn part, once");
+}
+
+#[test]
+fn a_loss_is_also_said_of_a_file_that_was_read_under_another_of_its_names() {
+    let lab = lab(&[terminal(RUN, "a", 1.0), terminal(RUN, "b", 2.0)]);
+    symlink("j.jsonl", lab.path("link.jsonl")).unwrap();
+    lab.write("j.jsonl", terminal(RUN, "c", 3.0) + "\n");
+    lab.run(&["ingest", "link.jsonl"])
+        .exits(0)
+        .says("warning: link.jsonl: does not hold any more what was read of it up to byte ");
+    lab.run(&["ingest", "j.jsonl"]).exits(0).says("j.jsonl (from byte 134): nothing new");
 }
