@@ -1,9 +1,11 @@
 //! All writing to SQLite, and how the database is opened. Connection settings live here only.
 
+mod bins;
 mod builds;
 mod digest;
 pub mod events;
 pub mod export;
+pub mod kept;
 pub mod rows;
 mod runs;
 pub mod schema;

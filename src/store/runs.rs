@@ -4,6 +4,7 @@
 use chrono::DateTime;
 use rusqlite::{OptionalExtension, Result, params};
 
+use super::kept::Kept;
 use super::write::Writer;
 
 /// What is known of a run.
@@ -16,6 +17,8 @@ pub(super) struct Run {
     /// Times stored since the last commit: the smallest and the largest.
     pub times: Option<(f64, f64)>,
     pub wall: WallClock,
+    /// What the rows since the last commit add to its counts.
+    pub kept: Kept,
 }
 
 impl Run {
@@ -198,6 +201,7 @@ impl Writer<'_> {
                 bounds.execute(params![run.run_id, low, high])?;
                 middle.execute([run.run_id])?;
             }
+            std::mem::take(&mut run.kept).save(self.connection, run.run_id)?;
         }
         Ok(())
     }

@@ -290,7 +290,7 @@ impl<'c> Writer<'c> {
         let entries = row.attempt_failures.as_deref().unwrap_or_default();
         if !entries.is_empty() {
             let terminal_id = self.connection.last_insert_rowid();
-            for (position, (entry, attributed)) in entries.iter().zip(attempts.attributed).enumerate() {
+            for (position, (entry, attributed)) in entries.iter().zip(&attempts.attributed).enumerate() {
                 let insert = &mut self.insert_failure;
                 let mut bind = binder(insert);
                 bind(int(terminal_id))?;
@@ -298,7 +298,7 @@ impl<'c> Writer<'c> {
                 bind(int(run_id))?;
                 rows::failure_cells(entry, &mut bind)?;
                 bind(text(rows::failure_extra(entry)))?;
-                bind(int(i64::from(attributed)))?;
+                bind(int(i64::from(*attributed)))?;
                 drop(bind);
                 insert.raw_execute()?;
             }
@@ -313,6 +313,11 @@ impl<'c> Writer<'c> {
         }
         for at in entries.iter().filter_map(|entry| entry.at) {
             run.cover(at);
+        }
+        run.kept.count(row, &attempts);
+        if run.kept.is_much() {
+            let (kept, run_id) = (std::mem::take(&mut run.kept), run.run_id);
+            kept.save(self.connection, run_id)?;
         }
         Ok(Stored::New)
     }

@@ -377,7 +377,7 @@ fn status_says_how_far_each_file_was_read_and_rejects_list_what_was_not() {
     lab.write("j.jsonl", journal() + "nonsense\n{\"unfinished");
     let status = lab.run(&["status"]).exits(0).stdout;
     let fields = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    for expected in ["schema 1", "runs 1", "builds 1", "terminals 2", "events 0", "rejected 1", "repaired 0"]
+    for expected in ["schema 2", "runs 1", "builds 1", "terminals 2", "events 0", "rejected 1", "repaired 0"]
     {
         assert!(status.lines().any(|line| fields(line).join(" ") == expected), "{expected}\n{status}");
     }
