@@ -22,69 +22,102 @@
 --   entries of attempt_failures that reached no engine (refused, timed out in the queue, not
 --   dispatched); a run without such entries has no such row.
 with
-chosen as (
-    select case when :run = 'last' then newest.run else :run end as run
+-- One row; `limit 1` makes SQLite work it out once, not for each request.
+given as (
+    select
+        case when :run = 'last' then newest.run else :run end as run,
+        case when :from is null and :to is null and :last is null then 1 else 0 end as is_whole,
+        coalesce(:from, 0) as from_s,
+        :to as to_s,
+        :last as last_s
     from (select 1 as one) as always
     left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
+    limit 1
 ),
-selected as (
-    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
-    from runs as r
-    join chosen as c on c.run is null or c.run = r.run
+-- Of whole runs the legs are counted already, as the rows came.
+kept as (
+    select l.run_id, l.engine, l.leg, l.attempts, l.failures, l.retried, l.output_started
+    from given as g
+    cross join runs as r
+    cross join leg_counts as l
+    where g.is_whole = 1
+        and (g.run is null or g.run = r.run)
+        and l.run_id = r.run_id
 ),
+-- Of a part of them they are counted now.
 asked as (
-    select s.run_id, t.terminal_id, t.prefill_iid, t.decode_iid, t.attempts, t.decode_attempts,
+    select t.run_id, t.terminal_id, t.prefill_iid, t.decode_iid, t.attempts, t.decode_attempts,
         t.attempt_failures, t.last_recorded, t.recorded_decode_legs
-    from selected as s
-    join terminals as t on t.run_id = s.run_id
-    where t.arrived - s.first_s >= coalesce(:from, 0)
-        and (:to is null or t.arrived - s.first_s < :to)
-        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
+    from given as g
+    cross join runs as r
+    cross join terminals as t
+    where g.is_whole = 0
+        and (g.run is null or g.run = r.run)
+        and t.run_id = r.run_id
+        and t.arrived - r.first_s >= g.from_s
+        and (g.to_s is null or t.arrived - r.first_s < g.to_s)
+        and (g.last_s is null or t.arrived - r.first_s >= r.last_s - r.first_s - g.last_s)
 ),
 entries as (
     select a.run_id, f.attributed, f.phase, f.prefill_iid, f.decode_iid, f.retry_scheduled,
         f.output_started
     from asked as a
-    join attempt_failures as f on f.terminal_id = a.terminal_id
-    where a.attempt_failures > 0
+    cross join attempt_failures as f
+    where f.terminal_id = a.terminal_id
+        and a.attempt_failures > 0
+),
+leg_names as (
+    select 'prefill' as leg
+    union all
+    select 'decode'
+    union all
+    select 'unattributed'
 ),
 legs as (
-    select run_id, prefill_iid as engine, 'prefill' as leg,
+    select a.run_id, l.leg,
+        case when l.leg = 'prefill' then a.prefill_iid else a.decode_iid end as engine,
         0 as is_failed, 0 as is_retried, 0 as has_started
-    from asked
-    where attempts >= 1 and last_recorded = 0 and prefill_iid is not null
+    from asked as a
+    cross join leg_names as l
+    where a.attempts >= 1
+        and a.last_recorded = 0
+        and (
+            l.leg = 'prefill' and a.prefill_iid is not null
+            or l.leg = 'decode' and a.decode_iid is not null
+            and a.decode_attempts > a.recorded_decode_legs
+        )
     union all
-    select run_id, decode_iid, 'decode', 0, 0, 0
-    from asked
-    where attempts >= 1 and last_recorded = 0 and decode_iid is not null
-        and decode_attempts > recorded_decode_legs
-    union all
-    select run_id, prefill_iid, 'prefill',
-        case when phase = 'prefill' then 1 else 0 end,
-        case when phase = 'prefill' and retry_scheduled = 1 then 1 else 0 end,
-        case when phase = 'prefill' and output_started = 1 then 1 else 0 end
-    from entries
-    where attributed = 1 and prefill_iid is not null
-    union all
-    select run_id, decode_iid, 'decode', 1,
-        case when retry_scheduled = 1 then 1 else 0 end,
-        case when output_started = 1 then 1 else 0 end
-    from entries
-    where attributed = 1 and phase = 'decode' and decode_iid is not null
+    select e.run_id, l.leg,
+        case l.leg when 'prefill' then e.prefill_iid when 'decode' then e.decode_iid else '' end,
+        case when l.leg in (e.phase, 'unattributed') then 1 else 0 end,
+        case when l.leg = e.phase and e.retry_scheduled = 1 then 1 else 0 end,
+        case when l.leg = e.phase and e.output_started = 1 then 1 else 0 end
+    from entries as e
+    cross join leg_names as l
+    where l.leg = 'prefill' and e.attributed = 1 and e.prefill_iid is not null
+        or l.leg = 'decode' and e.attributed = 1 and e.decode_iid is not null and e.phase = 'decode'
+        or l.leg = 'unattributed' and e.attributed = 0
 ),
 counted as (
-    select run_id, engine, leg, count(*) as attempts, sum(is_failed) as failures,
-        sum(is_retried) as retried, sum(has_started) as output_started
+    select run_id, engine, leg, attempts, failures, retried, output_started
+    from kept
+    union all
+    select run_id, engine, leg, count(*), sum(is_failed), sum(is_retried), sum(has_started)
     from legs
     group by run_id, engine, leg
-    union all
-    select run_id, null, null, null, count(*), null, null
-    from entries
-    where attributed = 0
-    group by run_id
+),
+-- Entries that reached no engine have none, and are no legs.
+attributed as (
+    select run_id, failures,
+        case when leg <> 'unattributed' then engine end as engine,
+        case when leg <> 'unattributed' then leg end as leg,
+        case when leg <> 'unattributed' then attempts end as attempts,
+        case when leg <> 'unattributed' then retried end as retried,
+        case when leg <> 'unattributed' then output_started end as output_started
+    from counted
 )
 select
-    s.run as run,
+    r.run as run,
     c.engine as engine,
     c.leg as leg,
     c.attempts as attempts,
@@ -92,6 +125,6 @@ select
     case when c.attempts > 0 then 1e0 * c.failures / c.attempts end as failure_rate,
     c.retried as retried,
     c.output_started as output_started
-from counted as c
-join selected as s on s.run_id = c.run_id
-order by s.started_at, s.run, c.engine, c.leg
+from attributed as c
+join runs as r on r.run_id = c.run_id
+order by r.started_at, r.run, c.engine, c.leg

@@ -19,28 +19,56 @@
 -- Reading it
 --   A run that refused nothing has no row.
 with
-chosen as (
-    select case when :run = 'last' then newest.run else :run end as run
+-- One row; `limit 1` makes SQLite work it out once, not for each request.
+given as (
+    select
+        case when :run = 'last' then newest.run else :run end as run,
+        case when :from is null and :to is null and :last is null then 1 else 0 end as is_whole,
+        coalesce(:from, 0) as from_s,
+        :to as to_s,
+        :last as last_s
     from (select 1 as one) as always
     left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
+    limit 1
 ),
-selected as (
-    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
-    from runs as r
-    join chosen as c on c.run is null or c.run = r.run
-),
-asked as (
-    select s.run_id, t.terminal, t.refused_cause, t.reason, t.input_len
-    from selected as s
-    join terminals as t on t.run_id = s.run_id
-    where t.arrived - s.first_s >= coalesce(:from, 0)
-        and (:to is null or t.arrived - s.first_s < :to)
-        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
-),
+-- Of whole runs the requests are counted already, as the rows came; of a part of them they are
+-- counted now. A `cross join` keeps to the order of its tables: a run's rows stay together, and no
+-- group needs sorting.
 offered as (
-    select run_id, count(*) as offered, count(case when terminal = 'refused' then 1 end) as refused
-    from asked
-    group by run_id
+    select c.run_id, sum(c.requests) as requests
+    from given as g
+    cross join terminal_counts as c
+    where g.is_whole = 1
+    group by c.run_id
+    union all
+    select r.run_id, count(*)
+    from runs as r
+    cross join given as g
+    cross join terminals as t
+    where g.is_whole = 0
+        and (g.run is null or g.run = r.run)
+        and t.run_id = r.run_id
+        and t.arrived - r.first_s >= g.from_s
+        and (g.to_s is null or t.arrived - r.first_s < g.to_s)
+        and (g.last_s is null or t.arrived - r.first_s >= r.last_s - r.first_s - g.last_s)
+    group by r.run_id
+),
+-- The index of rows that are not completed has all that this reads; saying so makes SQLite see it.
+refused as (
+    select r.run_id, t.refused_cause, t.reason, t.input_len
+    from runs as r
+    cross join given as g
+    cross join terminals as t
+    where (g.run is null or g.run = r.run)
+        and t.run_id = r.run_id
+        and t.terminal = 'refused'
+        and t.terminal <> 'completed'
+        and (
+            g.is_whole = 1
+            or t.arrived - r.first_s >= g.from_s
+            and (g.to_s is null or t.arrived - r.first_s < g.to_s)
+            and (g.last_s is null or t.arrived - r.first_s >= r.last_s - r.first_s - g.last_s)
+        )
 ),
 ranked as (
     select run_id, refused_cause, reason, input_len,
@@ -49,24 +77,29 @@ ranked as (
             order by input_len
         ) as k,
         count(input_len) over (partition by run_id, refused_cause, reason) as n
-    from asked
-    where terminal = 'refused'
+    from refused
 ),
 by_cause as (
     select run_id, refused_cause, reason, count(*) as requests,
         min(input_len) filter (where input_len is not null and 100 * k >= 50 * n) as input_len_p50
     from ranked
     group by run_id, refused_cause, reason
+),
+by_run as (
+    select run_id, sum(requests) as requests
+    from by_cause
+    group by run_id
 )
 select
-    s.run as run,
+    r.run as run,
     b.refused_cause as cause,
     b.reason as reason,
     b.requests as requests,
-    1e0 * b.requests / o.refused as share_of_refused,
-    1e0 * b.requests / o.offered as share_of_offered,
+    1e0 * b.requests / a.requests as share_of_refused,
+    1e0 * b.requests / o.requests as share_of_offered,
     b.input_len_p50 as input_len_p50
 from by_cause as b
+join by_run as a on a.run_id = b.run_id
 join offered as o on o.run_id = b.run_id
-join selected as s on s.run_id = b.run_id
-order by s.started_at, s.run, b.refused_cause, b.reason
+join runs as r on r.run_id = b.run_id
+order by r.started_at, r.run, b.refused_cause, b.reason

@@ -82,15 +82,46 @@ const CHECKS: &[(&str, &str)] = &[
         "forgotten runs are gone",
         "select 'run ' || f.run || ' is forgotten, and stored' from forgotten as f join runs as r on r.run = f.run",
     ),
+    (
+        "requests are counted as they are stored",
+        "with both as (
+             select run_id, terminal, requests as kept, 0 as stored from terminal_counts
+             union all select run_id, terminal, 0, count(*) from terminals group by run_id, terminal
+         )
+         select 'run ' || coalesce(r.run, b.run_id) || ': ' || sum(b.kept) || ' requests counted as ' || b.terminal || ', '
+             || sum(b.stored) || ' stored'
+         from both as b left join runs as r on r.run_id = b.run_id
+         group by b.run_id, b.terminal having sum(b.kept) <> sum(b.stored)",
+    ),
+    (
+        "legs are counted as they are stored",
+        "with both as (
+             select run_id, leg, engine, attempts, failures, retried, output_started from leg_counts
+             union all
+             select run_id, leg, engine, -1, -failed, -(failed = 1 and retry_scheduled is 1), -(failed = 1 and output_started is 1)
+             from legs
+             union all
+             select run_id, 'unattributed', '', 0, -1, 0, 0 from attempt_failures where attributed = 0
+         )
+         select 'run ' || coalesce(r.run, b.run_id) || ': ' || b.leg || ' legs of engine ' || b.engine || ' counted are off by '
+             || sum(b.attempts) || ' attempts, ' || sum(b.failures) || ' failures, ' || sum(b.retried) || ' retried, '
+             || sum(b.output_started) || ' with output'
+         from both as b left join runs as r on r.run_id = b.run_id
+         group by b.run_id, b.leg, b.engine
+         having sum(b.attempts) <> 0 or sum(b.failures) <> 0 or sum(b.retried) <> 0 or sum(b.output_started) <> 0",
+    ),
 ];
+
+/// The check that no statement can do.
+const BINS: &str = "measured values are counted by bins as they are stored";
 
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let teller = Teller::new(global);
     let mut out = io::stdout().lock();
     let mut broken = 0;
-    for (holds, sql) in CHECKS {
-        let found = find(&connection, sql).map_err(|error| store::explain(&global.db, error.into()))?;
+    let mut tell = |holds: &str, found: rusqlite::Result<Vec<String>>| -> Result<()> {
+        let found = found.map_err(|error| store::explain(&global.db, error.into()))?;
         writeln!(out, "{}  {holds}", if found.is_empty() { "ok    " } else { "BROKEN" })?;
         for sentence in found.iter().take(MAX_SHOWN) {
             writeln!(out, "        {}", escaped(sentence))?;
@@ -99,6 +130,14 @@ pub(super) fn run(global: &Global) -> Result<Exit> {
             writeln!(out, "        and {} more", found.len() - MAX_SHOWN)?;
         }
         broken += found.len();
+        Ok(())
+    };
+    for (holds, sql) in CHECKS {
+        tell(holds, find(&connection, sql))?;
+    }
+    tell(BINS, store::kept::wrong_bins(&connection))?;
+    if broken > 0 {
+        teller.note("what is BROKEN stays so: make a new database from the journals");
     }
     for (path, state) in changed_files(&connection)? {
         teller.note(&format!("{path}: {state}"));

@@ -94,7 +94,11 @@ impl Holding {
 }
 
 /// Deletes whatever stands under a run's key; the first of these before the rows it finds them by.
-const DELETIONS: [&str; 5] = [
+const DELETIONS: [&str; 9] = [
+    "delete from terminal_counts where run_id = ?1",
+    "delete from leg_counts where run_id = ?1",
+    "delete from latency_bins where run_id = ?1",
+    "delete from engine_latency_bins where run_id = ?1",
     "delete from attempt_failures where terminal_id in (select terminal_id from terminals where run_id = ?1)",
     "delete from terminals where run_id = ?1",
     "delete from events where run_id = ?1",

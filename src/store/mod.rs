@@ -1,12 +1,14 @@
 //! All writing to SQLite, and how the database is opened. Connection settings live here only.
 
 pub mod archives;
+mod bins;
 mod builds;
 mod digest;
 pub mod events;
 pub mod export;
 pub mod forgotten;
 mod inference;
+pub mod kept;
 pub mod rejects;
 pub mod rows;
 mod runs;

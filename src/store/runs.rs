@@ -5,6 +5,7 @@ use chrono::DateTime;
 use rusqlite::{OptionalExtension, Result, params};
 
 use super::inference::Home;
+use super::kept::Kept;
 use super::write::Writer;
 
 /// What is known of a run.
@@ -20,6 +21,8 @@ pub(super) struct Run {
     /// Times stored since the last commit: the smallest and the largest.
     pub times: Option<(f64, f64)>,
     pub wall: WallClock,
+    /// What the rows since the last commit add to its counts.
+    pub kept: Kept,
 }
 
 impl Run {
@@ -170,6 +173,9 @@ impl Writer<'_> {
             if let Some((low, high)) = wall.bounds.take() {
                 bounds.execute(params![run.run_id, low, high])?;
                 middle.execute([run.run_id])?;
+            }
+            if let Some(run_id) = run.run_id {
+                std::mem::take(&mut run.kept).save(self.connection, run_id)?;
             }
         }
         Ok(())

@@ -3,15 +3,23 @@
 use anyhow::{Result, bail};
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::kept;
+
 /// Marks a SQLite file as a database of narwhal-jq ("NJQ1").
 pub const APPLICATION_ID: i32 = 0x4e4a_5131;
 
+/// A step from one schema version to the next: its SQL, and what SQL cannot do, after it.
+struct Migration {
+    sql: &'static str,
+    fill: fn(&Connection) -> rusqlite::Result<()>,
+}
+
 /// Append only: the schema version of a database is how many of these it has had.
-const MIGRATIONS: [&str; 4] = [
-    include_str!("../../migrations/0001_journal.sql"),
-    include_str!("../../migrations/0002_placeholder.sql"),
-    include_str!("../../migrations/0003_forgotten.sql"),
-    include_str!("../../migrations/0004_archives.sql"),
+const MIGRATIONS: [Migration; 4] = [
+    Migration { sql: include_str!("../../migrations/0001_journal.sql"), fill: |_| Ok(()) },
+    Migration { sql: include_str!("../../migrations/0002_kept_answers.sql"), fill: kept::fill_bins },
+    Migration { sql: include_str!("../../migrations/0003_forgotten.sql"), fill: |_| Ok(()) },
+    Migration { sql: include_str!("../../migrations/0004_archives.sql"), fill: |_| Ok(()) },
 ];
 
 /// The schema version of this release.
@@ -55,7 +63,7 @@ pub fn version(connection: &Connection) -> Result<Version> {
 /// When SQLite refuses, or another process holds the lock for too long.
 pub fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
     let mut is_new = false;
-    for (to, sql) in (1..).zip(MIGRATIONS) {
+    for (to, migration) in (1..).zip(MIGRATIONS) {
         let has = |connection: &Connection| -> rusqlite::Result<i64> {
             connection.pragma_query_value(None, "user_version", |row| row.get(0))
         };
@@ -65,7 +73,8 @@ pub fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have come first.
         if has(&transaction)? < to {
-            transaction.execute_batch(sql)?;
+            transaction.execute_batch(migration.sql)?;
+            (migration.fill)(&transaction)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", to)?;
             is_new |= to == 1;

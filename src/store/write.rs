@@ -330,21 +330,21 @@ impl<'c> Writer<'c> {
         let entries = row.attempt_failures.as_deref().unwrap_or_default();
         if !entries.is_empty() {
             let terminal_id = self.connection.last_insert_rowid();
-            for (position, (entry, attributed)) in entries.iter().zip(attempts.attributed).enumerate() {
+            for (position, (entry, attributed)) in entries.iter().zip(&attempts.attributed).enumerate() {
                 let mut bind = self.insert_failure.binder();
                 bind(int(terminal_id))?;
                 bind(int(position as i64))?;
                 bind(int(run_id))?;
                 rows::failure_cells(entry, &mut bind)?;
                 bind(text(rows::failure_extra(entry)))?;
-                bind(int(i64::from(attributed)))?;
+                bind(int(i64::from(*attributed)))?;
                 drop(bind);
                 self.insert_failure.statement.raw_execute()?;
             }
         }
         let arrived = row.arrived.unwrap_or_default();
         let is_late = self.source.is_late;
-        let run = self.meet(row.run.as_deref().unwrap_or_default(), byte_offset)?;
+        let run = self.runs.get_mut(row.run.as_deref().unwrap_or_default()).expect("it was just met");
         run.cover(arrived);
         if let Some(duration_s) = row.duration_s {
             // The end moves the run's end only, also when the duration is negative.
@@ -355,6 +355,10 @@ impl<'c> Writer<'c> {
         }
         for at in entries.iter().filter_map(|entry| entry.at) {
             run.cover(at);
+        }
+        run.kept.count(row, &attempts);
+        if run.kept.is_much() {
+            std::mem::take(&mut run.kept).save(self.connection, run_id)?;
         }
         Ok(Stored::New)
     }
