@@ -119,6 +119,12 @@ impl Followed {
         is_changed
     }
 
+    /// Whether a name leads to it.
+    fn is_at(&self, input: &Input) -> bool {
+        let Input::File(name) = input else { return false };
+        name.metadata().is_ok_and(|metadata| FileId::of(&metadata) == self.id)
+    }
+
     fn add(&mut self, report: FileReport) {
         match &mut self.report {
             Some(sum) => sum.add(&report),
@@ -184,6 +190,10 @@ impl Files {
             }
         }
         if let Some(known) = self.followed.iter_mut().find(|file| file.id == id) {
+            if known.input != *input && !known.is_at(&known.input) {
+                // It is read once under its new name, to be known by that.
+                known.seen = None;
+            }
             known.input = input.clone();
             known.is_named = true;
             return;

@@ -6,7 +6,8 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, symlink};
 
 use rusqlite::Connection;
-use serde_json::Value;
+use rusqlite::types::Value;
+use serde_json::Value as Json;
 
 use super::harness::{Lab, Run, gzip, zstd};
 use super::journals::{build, event, journal, retried_terminal, run_name, short_terminal};
@@ -63,7 +64,7 @@ type Gave = (u64, [u64; 5]);
 
 const NOTHING: [u64; 5] = [0; 5];
 
-fn gave(file: &Value) -> Gave {
+fn gave(file: &Json) -> Gave {
     let count = |name: &str| file[name].as_u64().expect("a count");
     let counts = ["lines", "builds", "terminals", "events", "duplicates"].map(count);
     (count("resumed_at"), counts)
@@ -80,7 +81,7 @@ fn ingest_folder(lab: &Lab) -> Vec<(String, Gave)> {
 fn by_name(run: &Run) -> Vec<(String, Gave)> {
     let summary = run.json();
     let files = summary["files"].as_array().expect("files").iter();
-    let name = |file: &Value| file["path"].as_str().expect("a path").rsplit('/').next().map(str::to_owned);
+    let name = |file: &Json| file["path"].as_str().expect("a path").rsplit('/').next().map(str::to_owned);
     files.map(|file| (name(file).expect("a name"), gave(file))).collect()
 }
 
@@ -149,6 +150,9 @@ fn numbered_suffixes_shift_and_each_goes_on() {
         assert_gave(&found, &expected);
         assert_holds(&lab, 2 * run as i64, run as i64);
     }
+    let names = ["j.jsonl.3", "j.jsonl.2", "j.jsonl.1", "j.jsonl"];
+    let paths = names.map(|name| [Value::Text(lab.path("logs").join(name).display().to_string())]);
+    assert_eq!(lab.rows("select path from sources order by source_id"), paths, "where each lies now");
     let builds = "select count(*) from runs where build_certainty = 'exact'";
     assert_eq!((lab.number(builds), lab.number("select count(*) from sources")), (4, 4));
 }
