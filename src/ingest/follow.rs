@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rusqlite::Connection;
 
 use super::open::open;
 use super::reading::Reading;
@@ -20,6 +21,7 @@ use super::{FileReport, Options, Summary, Watcher};
 use crate::exit::{Exit, code_of};
 use crate::journal::inputs::{self, Input};
 use crate::store;
+use crate::store::archives::Archive;
 use crate::store::sources::FileId;
 use crate::store::write::Writer;
 
@@ -56,6 +58,9 @@ pub fn follow(
             files.find(path, watcher);
         }
         for file in files.changed() {
+            if file.report.is_none() && is_read_archive(&file.handle, &connection) {
+                continue;
+            }
             let mut reading =
                 Reading::new(&file.input, options, stop, watcher, &mut writer, &mut summary.notes);
             match reading.through(&file.handle).read() {
@@ -86,6 +91,13 @@ pub fn follow(
     }
     summary.seconds = started.elapsed().as_secs_f64();
     Ok(summary)
+}
+
+/// Whether it is an archive that was read to its end: it is not unpacked again, with the write lock in
+/// hand.
+fn is_read_archive(file: &File, connection: &Connection) -> bool {
+    let source_id = Archive::of(file).map(|archive| archive.source_id(connection));
+    matches!(source_id, Ok(Ok(Some(_))))
 }
 
 /// What changes about a file when it is written: its length, and when that was.
