@@ -223,6 +223,26 @@ fn rewritten_longer_with_other_content_is_a_new_source_and_said() {
 }
 
 #[test]
+fn rewritten_longer_behind_a_long_beginning_is_a_new_source_and_said() {
+    let lab = lab();
+    // More than the 4 KiB that are compared of a beginning stay as they were.
+    let (kept, first, second) = (rows(1, 1..=60), rows(2, 1..=40), rows(3, 1..=41));
+    assert!(kept.len() > 8_192 && second.len() > first.len());
+    lab.write(J, [&kept[..], &first].concat());
+    assert_gave(&ingest_folder(&lab), &[("j.jsonl", 0, [102, 2, 98, 2, 0])]);
+    lab.write(J, [&kept[..], &second].concat());
+    let run = ingest(&lab, "logs");
+    assert_eq!(run.stderr, lost(J, kept.len() + first.len()));
+    assert_gave(&by_name(&run), &[("j.jsonl", 0, [103, 2, 40, 1, 60])]);
+    // The same of archives: one goes on from the beginning that both have, and not from the end of the other.
+    lab.write("logs/j.jsonl.1.gz", gzip(&[&kept[..], &rows(4, 1..=50)].concat()));
+    let len = (kept.len() + second.len()) as u64;
+    let found = ingest_folder(&lab);
+    assert_gave(&found, &[("j.jsonl.1.gz", 0, [112, 2, 49, 1, 60]), ("j.jsonl", len, NOTHING)]);
+    assert_holds(&lab, 98 + 40 + 49, 4);
+}
+
+#[test]
 fn cut_off_behind_a_line_is_smaller_than_the_offset_and_read_from_the_start() {
     let (lab, len) = with_a_read_journal();
     // The build row and two of the terminals stay.
@@ -332,8 +352,8 @@ fn an_archive_of_what_was_read_is_nothing_new_also_when_the_plain_file_is_gone()
         assert_eq!(lab.number("select count(*) from archives"), 1, "it is known from now on");
         fs::remove_file(lab.path("logs/j.jsonl.1")).expect("it is there");
         assert_gave(&ingest_folder(&lab), &both[1..]);
-        // It is not unpacked again: what tells it are its length and its ends, and nothing in between is
-        // longer than them here. So another journal in the database's memory of it is believed.
+        // The third time it is not unpacked: no source would be recognised in it then, and it would be
+        // read from its start.
         let database = Connection::open(lab.path("narwhal.db")).expect("there is a database");
         database.execute_batch("update sources set head_hash = 0").expect("it can be written");
         drop(database);
