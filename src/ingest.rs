@@ -82,14 +82,15 @@ pub fn ingest(
             break;
         }
         let report = match (look, &mut writer) {
-            (Ok(Look::New), Some(writer)) => {
+            // A file that was renamed is known by its new name from now on.
+            (Ok(Look::New | Look::Renamed(_)), Some(writer)) => {
                 Reading::new(input, options, stop, watcher, writer, &mut summary.notes).read()
             }
             (Ok(Look::OldArchive(report, archive, source_id)), _) => {
                 archives.push((archive, source_id, open::stored_name(input)));
                 Ok((report, None))
             }
-            (Ok(Look::Old(report)), _) => {
+            (Ok(Look::Old(report) | Look::Renamed(report)), _) => {
                 watcher.skipped(report.resumed_at + report.counters.pending_bytes);
                 Ok((report, None))
             }

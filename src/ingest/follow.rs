@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rusqlite::Connection;
 
 use super::open::open;
 use super::reading::Reading;
@@ -20,6 +21,7 @@ use super::{FileReport, Options, Summary, Watcher};
 use crate::exit::{Exit, code_of};
 use crate::journal::inputs::{self, Input};
 use crate::store;
+use crate::store::archives::Archive;
 use crate::store::sources::FileId;
 use crate::store::write::Writer;
 
@@ -56,6 +58,9 @@ pub fn follow(
             files.find(path, watcher);
         }
         for file in files.changed() {
+            if file.report.is_none() && is_read_archive(&file.handle, &connection) {
+                continue;
+            }
             let mut reading =
                 Reading::new(&file.input, options, stop, watcher, &mut writer, &mut summary.notes);
             match reading.through(&file.handle).read() {
@@ -88,6 +93,13 @@ pub fn follow(
     Ok(summary)
 }
 
+/// Whether it is an archive that was read to its end: it is not unpacked again, with the write lock in
+/// hand.
+fn is_read_archive(file: &File, connection: &Connection) -> bool {
+    let source_id = Archive::of(file).map(|archive| archive.source_id(connection));
+    matches!(source_id, Ok(Ok(Some(_))))
+}
+
 /// What changes about a file when it is written: its length, and when that was.
 type Stamp = (u64, i64, i64);
 
@@ -117,6 +129,12 @@ impl Followed {
             self.changed_at = Instant::now();
         }
         is_changed
+    }
+
+    /// Whether a name leads to it.
+    fn is_at(&self, input: &Input) -> bool {
+        let Input::File(name) = input else { return false };
+        name.metadata().is_ok_and(|metadata| FileId::of(&metadata) == self.id)
     }
 
     fn add(&mut self, report: FileReport) {
@@ -184,6 +202,10 @@ impl Files {
             }
         }
         if let Some(known) = self.followed.iter_mut().find(|file| file.id == id) {
+            if known.input != *input && !known.is_at(&known.input) {
+                // It is read once under its new name, to be known by that.
+                known.seen = None;
+            }
             known.input = input.clone();
             known.is_named = true;
             return;

@@ -20,6 +20,8 @@ pub(super) enum Look {
     New,
     /// Nothing to read.
     Old(FileReport),
+    /// Nothing to read of a file that was renamed since it was read.
+    Renamed(FileReport),
     /// Nothing to read of an archive, which is not known as such yet; and its source.
     OldArchive(FileReport, Archive, i64),
 }
@@ -95,6 +97,7 @@ fn look_at(
     let report = report(offset, rest.pending_bytes(), source.as_ref().is_some_and(|source| !source.has_rows));
     Ok(match (opened.archive, source) {
         (Some(archive), Some(source)) => Look::OldArchive(report, archive, source.source_id),
+        (None, Some(source)) if !source.is_at_its_path() => Look::Renamed(report),
         _ => Look::Old(report),
     })
 }

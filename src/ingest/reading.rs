@@ -49,6 +49,8 @@ struct Progress {
     path: String,
     file: Option<FileId>,
     source_id: Option<i64>,
+    /// Whether the source is known by a name that does not lead to it any more.
+    is_renamed: bool,
     committed: Position,
     read: Position,
     /// Lines taken since the last commit.
@@ -153,11 +155,8 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         let path = stored_name(self.input);
         // The number of a file that was removed is given to a new one; one with another name, that does
         // not lead to it, is that.
-        let is_same = |source: &&Source| {
-            source.file == id
-                && (source.path == path
-                    || std::fs::metadata(&source.path).is_ok_and(|other| Some(FileId::of(&other)) == id))
-        };
+        let is_same =
+            |source: &&Source| source.file == id && (source.path == path || source.is_at_its_path());
         let before = known.iter().filter(is_same).max_by_key(|source| source.source_id);
         let Some(before) = before else { return Ok(None) };
         Ok(if before.is_held_by(file)? { None } else { Some(before.offset) })
@@ -170,6 +169,8 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         let path = stored_name(self.input);
         let had_rows = resumption.as_ref().is_some_and(|from| from.source.has_rows);
         let source_id = resumption.as_ref().map(|from| from.source.source_id);
+        let is_renamed =
+            stream.is_none() && resumption.as_ref().is_some_and(|from| !from.source.is_at_its_path());
         let from = resumption.map_or_else(Position::default, |from| from.position);
         self.watcher.skipped(from.offset);
         let resumed_at = *self.resumed_at.get_or_insert(from.offset);
@@ -177,6 +178,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             path,
             file,
             source_id,
+            is_renamed,
             committed: from.clone(),
             read: from.clone(),
             batch: 0,
@@ -287,6 +289,13 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         }
         if progress.batch > 0 {
             self.commit(progress)?;
+        } else if let Some(source_id) = progress.source_id
+            && progress.is_renamed
+            && !self.writer.connection().is_autocommit()
+        {
+            // Or else a new file that is given its number and has its old name would seem to be it, cut off.
+            sources::relocate(self.writer.connection(), source_id, &progress.path, progress.file)?;
+            self.writer.connection().execute_batch("commit")?;
         } else {
             self.give_up_lock()?;
         }

@@ -96,6 +96,12 @@ impl Source {
         Position { offset: self.offset, lines: self.lines, head, tail }
     }
 
+    /// Whether the name it was last read under still leads to the file that it was read from.
+    pub fn is_at_its_path(&self) -> bool {
+        let there = std::fs::metadata(&self.path);
+        self.file.is_some() && there.is_ok_and(|metadata| self.file == Some(FileId::of(&metadata)))
+    }
+
     /// Whether these may be its first bytes.
     fn begins(&self, head: &[u8]) -> bool {
         head.get(..self.head_len()).is_some_and(|head| hash(head) == self.head_hash)
@@ -355,6 +361,18 @@ pub fn read_again(connection: &Connection, source_id: i64) -> Result<()> {
          select source_id, 0, 0 from sources where source_id = ?1 and offset_bytes > 0
          on conflict (source_id) do update set offset_bytes = 0, lines = 0",
         [source_id],
+    )?;
+    Ok(())
+}
+
+/// Saves that a source lies somewhere else now.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn relocate(connection: &Connection, source_id: i64, path: &str, file: Option<FileId>) -> Result<()> {
+    connection.execute(
+        "update sources set path = ?2, device = ?3, inode = ?4 where source_id = ?1",
+        params![source_id, path, file.map(|id| id.device), file.map(|id| id.inode)],
     )?;
     Ok(())
 }

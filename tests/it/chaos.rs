@@ -64,10 +64,14 @@ fn whatever_becomes_of_journals_every_record_that_could_be_read_is_there_once() 
     say(&format!("{test}: {rounds} rounds, {tally:?}"));
     assert_eq!(is_failed, [false, false], "see above");
     if rounds >= ROUNDS {
-        for (count, least) in
-            [(&tally.records, 50), (&tally.ingests, 5), (&tally.kills, 1), (&tally.may_be_lost, 1)]
-        {
-            assert!(count.load(Ordering::Relaxed) > least * rounds, "{tally:?}");
+        // Much less than what is usual, so that a busy machine is none of our business.
+        for (count, least) in [
+            (&tally.records, 20 * rounds),
+            (&tally.ingests, 3 * rounds),
+            (&tally.kills, rounds / 4),
+            (&tally.may_be_lost, rounds / 2),
+        ] {
+            assert!(count.load(Ordering::Relaxed) > least, "{tally:?}");
         }
         assert!(tally.losses_said.load(Ordering::Relaxed) > 0, "{tally:?}");
     }
@@ -205,7 +209,7 @@ fn operate(writers: &mut Writers<'_>, ingests: &mut Ingests<'_>) {
                 |writers: &Writers<'_>| writers.lab.path(CURRENT).metadata().map_or(0, |data| data.len());
             let (inode, before) = (writers.inode(CURRENT), len(writers));
             let held = writers.records_in(&writers.lab.path(CURRENT));
-            writers.truncate_to(0);
+            writers.truncate();
             writers.start(0);
             while len(writers) <= before {
                 writers.reopen();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::harness::Lab;
+use super::harness::{Lab, gzip};
 use super::journals::{event, journal, run_name, short_terminal};
 use super::rotation::{append, rename, rows};
 
@@ -268,4 +268,26 @@ fn a_second_ingest_and_queries_run_beside_one_that_follows() {
     );
     assert_complete(&lab, "logs");
     assert_eq!(lab.number("select count(*) from sources"), 5);
+}
+
+#[test]
+fn an_archive_that_was_read_is_not_unpacked_again_by_one_that_follows() {
+    let lab = lab();
+    lab.write("logs/j.jsonl.1.gz", gzip(&rows(1, 1..=3)));
+    lab.ingest("logs");
+    // Were it unpacked, no source would be recognised in it, and it would be read from its start.
+    let database = Connection::open(lab.path("narwhal.db")).expect("there is a database");
+    database.execute_batch("update sources set head_hash = 0").expect("it can be written");
+    drop(database);
+    append(&lab, J, &rows(2, 1..=3));
+    let follower = Follower::of(&lab, &["logs"]);
+    follower.reaches(4, 2);
+    // One that comes is read, and the same again under another name is known.
+    lab.write("logs/j.jsonl.3.gz", gzip(&rows(3, 1..=3)));
+    follower.reaches(6, 3);
+    rename(&lab, "logs/j.jsonl.3.gz", "logs/j.jsonl.4.gz");
+    append(&lab, J, &rows(2, 4..=5));
+    follower.reaches(7, 4);
+    assert_counts(&follower.ends_well(), 10, 5, 3, 0);
+    assert_eq!(lab.number("select count(*) from archives"), 2);
 }

@@ -195,6 +195,13 @@ impl Lab {
         self.database().query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
+    /// The one number that a statement gives, when there is a database to ask now.
+    pub fn number_or_none(&self, sql: &str) -> Option<i64> {
+        let path = self.path("narwhal.db");
+        let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+        database.query_row(sql, [], |row| row.get(0)).ok()
+    }
+
     /// Every table's rows, in the order of their keys.
     ///
     /// Where a file lies differs from lab to lab, and is no part of what was read: it is left out.

@@ -1,12 +1,12 @@
 //! What once went wrong: each test is named for it.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Stdio;
 
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::harness::{Lab, build, fixture, gzip, terminal, zstd};
+use crate::harness::{Lab, build, fixture, gzip, say, terminal, zstd};
 
 const RUN: &str = "1795977936-56e568d1";
 
@@ -391,4 +391,45 @@ fn a_loss_is_also_said_of_a_file_that_was_read_under_another_of_its_names() {
         .exits(0)
         .says("warning: link.jsonl: does not hold any more what was read of it up to byte ");
     lab.run(&["ingest", "j.jsonl"]).exits(0).says("j.jsonl (from byte 134): nothing new");
+}
+
+#[test]
+fn a_new_file_with_the_number_and_the_old_name_of_a_removed_one_is_no_loss() {
+    // Rotation that keeps one old file, on a file system that gives numbers again.
+    for is_followed in [false, true] {
+        let lab = Lab::on_disk();
+        let row = |at: u64| terminal(&format!("{at}-a"), "x", 1.0) + "\n";
+        let ingest = |at: u64| {
+            if is_followed {
+                let mut command = lab.command(&["-q", "ingest", "--follow", "j.jsonl.1", "j.jsonl"]);
+                let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+                let started = std::time::Instant::now();
+                while lab.number_or_none("select count(*) from terminals") != Some(at as i64) {
+                    assert!(started.elapsed().as_secs() < 30, "it is read");
+                    std::thread::yield_now();
+                }
+                let sent =
+                    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+                assert!(sent.unwrap().success());
+                assert!(child.wait().unwrap().success());
+                let mut said = String::new();
+                std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+                return said;
+            }
+            lab.run(&["ingest", "j.jsonl.1", "j.jsonl"]).stderr
+        };
+        lab.write("j.jsonl", row(1));
+        ingest(1);
+        let mut reused = 0;
+        for at in 2..12 {
+            let before = std::fs::metadata(lab.path("j.jsonl.1")).ok().map(|old| old.ino());
+            let _ = std::fs::remove_file(lab.path("j.jsonl.1"));
+            std::fs::rename(lab.path("j.jsonl"), lab.path("j.jsonl.1")).unwrap();
+            let new = lab.write("j.jsonl", row(at));
+            reused += u32::from(before == Some(std::fs::metadata(new).unwrap().ino()));
+            let said = ingest(at);
+            assert!(!said.contains("does not hold any more"), "{said}");
+        }
+        say(&format!("a_new_file_with_the_number: given again {reused} times of 10"));
+    }
 }

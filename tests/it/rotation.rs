@@ -6,7 +6,8 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, symlink};
 
 use rusqlite::Connection;
-use serde_json::Value;
+use rusqlite::types::Value;
+use serde_json::Value as Json;
 
 use super::harness::{Lab, Run, gzip, zstd};
 use super::journals::{build, event, journal, retried_terminal, run_name, short_terminal};
@@ -63,7 +64,7 @@ type Gave = (u64, [u64; 5]);
 
 const NOTHING: [u64; 5] = [0; 5];
 
-fn gave(file: &Value) -> Gave {
+fn gave(file: &Json) -> Gave {
     let count = |name: &str| file[name].as_u64().expect("a count");
     let counts = ["lines", "builds", "terminals", "events", "duplicates"].map(count);
     (count("resumed_at"), counts)
@@ -80,7 +81,7 @@ fn ingest_folder(lab: &Lab) -> Vec<(String, Gave)> {
 fn by_name(run: &Run) -> Vec<(String, Gave)> {
     let summary = run.json();
     let files = summary["files"].as_array().expect("files").iter();
-    let name = |file: &Value| file["path"].as_str().expect("a path").rsplit('/').next().map(str::to_owned);
+    let name = |file: &Json| file["path"].as_str().expect("a path").rsplit('/').next().map(str::to_owned);
     files.map(|file| (name(file).expect("a name"), gave(file))).collect()
 }
 
@@ -149,6 +150,9 @@ fn numbered_suffixes_shift_and_each_goes_on() {
         assert_gave(&found, &expected);
         assert_holds(&lab, 2 * run as i64, run as i64);
     }
+    let names = ["j.jsonl.3", "j.jsonl.2", "j.jsonl.1", "j.jsonl"];
+    let paths = names.map(|name| [Value::Text(lab.path("logs").join(name).display().to_string())]);
+    assert_eq!(lab.rows("select path from sources order by source_id"), paths, "where each lies now");
     let builds = "select count(*) from runs where build_certainty = 'exact'";
     assert_eq!((lab.number(builds), lab.number("select count(*) from sources")), (4, 4));
 }
@@ -216,6 +220,26 @@ fn rewritten_longer_with_other_content_is_a_new_source_and_said() {
     assert_eq!(run.stderr, lost(J, len as usize));
     assert_gave(&by_name(&run), &[("j.jsonl", 0, [31, 1, 29, 1, 0])]);
     assert_holds(&lab, 33, 2);
+}
+
+#[test]
+fn rewritten_longer_behind_a_long_beginning_is_a_new_source_and_said() {
+    let lab = lab();
+    // More than the 4 KiB that are compared of a beginning stay as they were.
+    let (kept, first, second) = (rows(1, 1..=60), rows(2, 1..=40), rows(3, 1..=41));
+    assert!(kept.len() > 8_192 && second.len() > first.len());
+    lab.write(J, [&kept[..], &first].concat());
+    assert_gave(&ingest_folder(&lab), &[("j.jsonl", 0, [102, 2, 98, 2, 0])]);
+    lab.write(J, [&kept[..], &second].concat());
+    let run = ingest(&lab, "logs");
+    assert_eq!(run.stderr, lost(J, kept.len() + first.len()));
+    assert_gave(&by_name(&run), &[("j.jsonl", 0, [103, 2, 40, 1, 60])]);
+    // The same of archives: one goes on from the beginning that both have, and not from the end of the other.
+    lab.write("logs/j.jsonl.1.gz", gzip(&[&kept[..], &rows(4, 1..=50)].concat()));
+    let len = (kept.len() + second.len()) as u64;
+    let found = ingest_folder(&lab);
+    assert_gave(&found, &[("j.jsonl.1.gz", 0, [112, 2, 49, 1, 60]), ("j.jsonl", len, NOTHING)]);
+    assert_holds(&lab, 98 + 40 + 49, 4);
 }
 
 #[test]
@@ -328,8 +352,8 @@ fn an_archive_of_what_was_read_is_nothing_new_also_when_the_plain_file_is_gone()
         assert_eq!(lab.number("select count(*) from archives"), 1, "it is known from now on");
         fs::remove_file(lab.path("logs/j.jsonl.1")).expect("it is there");
         assert_gave(&ingest_folder(&lab), &both[1..]);
-        // It is not unpacked again: what tells it are its length and its ends, and nothing in between is
-        // longer than them here. So another journal in the database's memory of it is believed.
+        // The third time it is not unpacked: no source would be recognised in it then, and it would be
+        // read from its start.
         let database = Connection::open(lab.path("narwhal.db")).expect("there is a database");
         database.execute_batch("update sources set head_hash = 0").expect("it can be written");
         drop(database);

@@ -408,11 +408,11 @@ impl<'l> Writers<'l> {
         }
     }
 
-    /// Cuts the journal off, at its start or behind a line.
+    /// Cuts the journal off, at its start or behind a line in its middle.
     pub(super) fn truncate(&mut self) {
         let Ok(bytes) = fs::read(self.lab.path(CURRENT)) else { return };
         let mut to = 0;
-        if self.dice.below(4) == 0 {
+        if self.dice.below(2) == 0 {
             let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
             to = ends.get(ends.len() / 2).map_or(0, |at| at + 1);
         }
