@@ -11,6 +11,7 @@
 //! | rows to tables and back | [`store::rows`], [`store::events`], `store::builds` | files |
 //! | duplicates, conflicts, rejects | [`store::write`] | how lines are read |
 //! | builds, spans and clocks of runs | `store::runs` | how lines are read |
+//! | counts kept for the common questions | [`store::kept`], `store::bins` | how lines are read |
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | canned questions and their parameters | [`query`] | how tables are filled |
