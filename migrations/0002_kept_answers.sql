@@ -11,9 +11,9 @@ create index terminals_completed on terminals (
     queue_wait_s, duration_s, prefill_iid, decode_iid
 ) where terminal = 'completed';
 
--- For refusals, cancellations and attainment: the others, one in ten.
+-- For refusals, in the order that they are grouped in, and attainment: the others, one in ten.
 create index terminals_not_completed on terminals (
-    run_id, terminal, arrived, output_len, ttft_s, refused_cause, reason, input_len
+    run_id, terminal, refused_cause, reason, input_len, arrived, output_len, ttft_s
 ) where terminal <> 'completed';
 
 -- For outcomes, refusals and runs.

@@ -37,12 +37,22 @@ selected as (
     from runs as r
     join chosen as c on c.run is null or c.run = r.run
 ),
-terminal_counts as (
-    select s.run_id, count(*) as terminals,
-        case when min(t.token_accounting) = max(t.token_accounting) then min(t.token_accounting) end
-            as agreed_accounting
+offered as (
+    select s.run_id, sum(c.requests) as terminals
     from selected as s
-    join terminals as t on t.run_id = s.run_id
+    join terminal_counts as c on c.run_id = s.run_id
+    group by s.run_id
+),
+-- Only asked of the requests when no build says it.
+agreed as (
+    select s.run_id,
+        case when min(t.token_accounting) = max(t.token_accounting) then min(t.token_accounting) end
+            as token_accounting
+    from selected as s
+    left join builds as b on b.build_id = s.build_id
+    cross join terminals as t
+    where b.token_accounting is null
+        and t.run_id = s.run_id
     group by s.run_id
 ),
 event_counts as (
@@ -57,10 +67,10 @@ select
     b.version as version,
     b.git as git,
     b.source as source,
-    coalesce(b.token_accounting, t.agreed_accounting) as token_accounting,
+    coalesce(b.token_accounting, a.token_accounting) as token_accounting,
     b.admission_mode as admission_mode,
     s.build_certainty as build_certainty,
-    coalesce(t.terminals, 0) as terminals,
+    coalesce(o.terminals, 0) as terminals,
     coalesce(e.events, 0) as events,
     s.first_s as first_s,
     s.last_s as last_s,
@@ -69,6 +79,7 @@ select
     s.wall_error_s as wall_error_s
 from selected as s
 left join builds as b on b.build_id = s.build_id
-left join terminal_counts as t on t.run_id = s.run_id
+left join offered as o on o.run_id = s.run_id
+left join agreed as a on a.run_id = s.run_id
 left join event_counts as e on e.run_id = s.run_id
 order by s.started_at, s.run

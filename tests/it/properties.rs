@@ -22,7 +22,7 @@ use super::journals::{
 
 /// So many cases, or as many as `PROPTEST_CASES` says. No file of past failures: the input that is
 /// printed is all that is needed.
-fn cases(count: u32) -> ProptestConfig {
+pub(crate) fn cases(count: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     let count = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { count };
     ProptestConfig { cases: count, failure_persistence: None, ..default }
@@ -40,7 +40,7 @@ impl Watcher for Unwatched {
 }
 
 /// Ingests a file of the lab without a process of its own. Warnings are failures.
-fn ingest_here(lab: &Lab, name: &str) -> Summary {
+pub(crate) fn ingest_here(lab: &Lab, name: &str) -> Summary {
     let options = Options { is_final: false, is_strict: false, busy_timeout: Duration::from_secs(30) };
     let summary = ingest(
         &lab.path("narwhal.db"),
