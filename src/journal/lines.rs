@@ -91,6 +91,13 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// The same lines with another limit than [`MAX_LINE`], so that tests need no line of that size. At least
+    /// twice [`FINGERPRINT_LEN`].
+    #[must_use]
+    pub fn with_max_line(self, max_line: usize) -> Self {
+        Self { max_line: max_line.max(2 * FINGERPRINT_LEN), ..self }
+    }
+
     /// The next whole line; `None` when there is none yet.
     ///
     /// # Errors
@@ -279,8 +286,7 @@ mod tests {
         let long: Vec<u8> = (0..5 * CHUNK).map(|i| b'a' + (i % 23) as u8).collect();
         input.extend(&long);
         input.extend(b"\nlast\n");
-        let mut lines = Lines::new(&input[..], Ending::Open);
-        lines.max_line = CHUNK;
+        let mut lines = Lines::new(&input[..], Ending::Open).with_max_line(CHUNK);
         assert_eq!(lines.next_line().expect("read").expect("a line").bytes, b"first");
         let line = lines.next_line().expect("read").expect("a line");
         assert!(line.is_oversized());
