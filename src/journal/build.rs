@@ -101,7 +101,10 @@ impl Serialize for BuildJson<'_> {
                     ("source", &build.source),
                     ("token_accounting", &build.token_accounting),
                 ] {
-                    map.serialize_entry(key, value)?;
+                    // What is no text stands among the unknown members.
+                    if value.is_some() || !unknown.contains_key(key) {
+                        map.serialize_entry(key, value)?;
+                    }
                 }
                 if let Some(admission) = admission {
                     map.serialize_entry("admission", &admission)?;

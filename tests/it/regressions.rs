@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::harness::{Lab, fixture, terminal};
+use crate::harness::{Lab, build, fixture, terminal};
 
 const RUN: &str = "1795977936-56e568d1";
 
@@ -311,4 +311,18 @@ fn a_rid_that_stands_in_two_runs_is_shown_with_its_run() {
     let shown = lab.run(&["show", "x", "--run", "200"]).exits(0).stdout;
     assert!(shown.contains("\nrun        200-b,"), "{shown}");
     lab.run(&["show", "x", "--run", "300"]).exits(1).says("no run \"300\"");
+}
+
+#[test]
+fn a_build_row_whose_source_is_no_text_is_written_with_each_key_once() {
+    let row = build("0.7.0").replace("\"sha256:00\"", "0.5").replace("\"0.7.0\"", "[7]");
+    let lab = lab(&[row]);
+    lab.run(&["export", "journal", "--dir", "out"]).exits(0);
+    let exported = std::fs::read_to_string(lab.path("out/journal.jsonl")).unwrap();
+    for key in ["\"source\": 0.5", "\"version\": [7]", "\"git\": null"] {
+        assert_eq!(exported.matches(key).count(), 1, "{exported}");
+    }
+    // Written twice, the key made it a line that nobody can read.
+    lab.write("again.jsonl", exported);
+    assert_eq!(lab.ingest("again.jsonl")["total"]["builds"], 1);
 }
