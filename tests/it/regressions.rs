@@ -326,3 +326,19 @@ fn a_build_row_whose_source_is_no_text_is_written_with_each_key_once() {
     lab.write("again.jsonl", exported);
     assert_eq!(lab.ingest("again.jsonl")["total"]["builds"], 1);
 }
+
+#[test]
+fn the_time_of_an_event_that_no_float_equals_is_kept_as_it_is() {
+    let event = |at: &str| {
+        format!(
+            "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{RUN}\", \"event\": \"below_floor\", \"at\": {at}}}"
+        )
+    };
+    // Rounded, they were one event, and not the one that was read.
+    let lab = lab(&[event("9007199254740993"), event("9007199254740992")]);
+    assert_eq!(lab.number("select count(*) from events"), 2);
+    assert_eq!(lab.number("select count(*) from events where at is null"), 1);
+    lab.run(&["export", "journal", "--dir", "out"]).exits(0);
+    let exported = std::fs::read_to_string(lab.path("out/journal.jsonl")).unwrap();
+    assert!(exported.contains("9007199254740993"), "{exported}");
+}
