@@ -2,6 +2,8 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod answer;
+#[path = "../checks/mod.rs"]
+mod checks;
 mod harness;
 mod journals;
 mod plain;
@@ -13,6 +15,7 @@ mod damage;
 mod diagnosis;
 mod docs;
 mod exports;
+mod fuzz_corpus;
 mod hostile;
 mod ingest;
 mod kills;
