@@ -339,7 +339,8 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Stands before the name of a query's parameter in the identifiers of `export`, apart from its flags.
+/// Stands before the name of a query's parameter in the identifiers of arguments, apart from the tool's flags:
+/// theirs are spelled otherwise than they are (`busy_timeout`).
 pub const PARAMETER: &str = "parameter:";
 
 /// `export` with what was given for the parameters of the queries.

@@ -108,15 +108,14 @@ fn parameters_of_all(catalog: &[Query]) -> Vec<Arg> {
     for parameter in catalog.iter().flat_map(|query| &query.parameters) {
         if !names.contains(&parameter.name.as_str()) {
             names.push(&parameter.name);
-            let argument = parameter_flag(parameter).help_heading("Parameters of queries");
-            arguments.push(argument.id(format!("{PARAMETER}{}", parameter.name)));
+            arguments.push(parameter_flag(parameter).help_heading("Parameters of queries"));
         }
     }
     arguments
 }
 
 fn parameter_flag(parameter: &Parameter) -> Arg {
-    Arg::new(parameter.name.clone())
+    Arg::new(format!("{PARAMETER}{}", parameter.name))
         .long(parameter.name.clone())
         .value_name(parameter.kind.value_name())
         .help(match &parameter.kind {
@@ -166,6 +165,20 @@ mod tests {
         for parameter in catalog.iter().flat_map(|query| &query.parameters) {
             assert!(!reserved.contains(&parameter.name), "{}", parameter.name);
         }
+    }
+
+    #[test]
+    fn a_parameter_may_be_called_as_a_flag_is_inside() {
+        let sql = "-- q: a\n-- Parameters\n--   busy_timeout | text | none | x\n-- Columns\n--   n | text | n\n\
+                   select :busy_timeout as n";
+        let catalog = [catalog::parse("q", sql).expect("the header can be read")];
+        command(&catalog).debug_assert();
+        let arguments = ["narwhal-jq", "query", "q", "--busy_timeout", "x", "--busy-timeout", "5"];
+        let matches = command(&catalog).try_get_matches_from(arguments).expect("both are flags");
+        let cli = Cli::from_arg_matches(&matches).expect("both are flags");
+        assert_eq!(cli.global.busy_timeout.as_secs(), 5);
+        let given = matches.subcommand().and_then(|(_, given)| given.subcommand()).expect("`q` was asked").1;
+        assert_eq!(given.get_one::<String>("parameter:busy_timeout").map(String::as_str), Some("x"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 
 use super::{Teller, answer_redacted, ingest, interrupt, open_to_read, redactor};
-use crate::cli::{Ask, Global};
+use crate::cli::{Ask, Global, PARAMETER};
 use crate::exit::Exit;
 use crate::query::catalog::Query;
 use crate::query::datasette::metadata;
@@ -37,7 +37,9 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     interrupt::end_on_signal()?;
     let mut connection = open_to_read(global)?;
-    let bound = params::bind(&connection, query, |name| ask.given.get_one::<String>(name).cloned())?;
+    let bound = params::bind(&connection, query, |name| {
+        ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
+    })?;
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
     let rows = answer_redacted(&mut connection, &query.sql, &bound, &ask.flags.output, redactor.as_ref())?;

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::object::{Object, take, take_text};
+use super::object::{Object, take, take_real, take_text};
 use super::{SCHEMA, SCHEMA_VERSION};
 
 /// What a process says of itself when it opens the file. It names no run.
@@ -40,9 +40,7 @@ pub(super) fn read_build(mut meta: Object, mut rest: Object) -> Build {
         source: take_text(&mut meta, "source"),
         token_accounting: take_text(&mut meta, "token_accounting"),
         admission_mode: admission.as_mut().and_then(|object| take_text(object, "mode")),
-        admission_margin: admission
-            .as_mut()
-            .and_then(|object| take(object, "margin", |value| value.as_f64().ok_or(value))),
+        admission_margin: admission.as_mut().and_then(|object| take_real(object, "margin")),
         extra: Object::new(),
     };
     if let Some(admission) = admission {
@@ -101,7 +99,10 @@ impl Serialize for BuildJson<'_> {
                     ("source", &build.source),
                     ("token_accounting", &build.token_accounting),
                 ] {
-                    map.serialize_entry(key, value)?;
+                    // What is no text stands among the unknown members.
+                    if value.is_some() || !unknown.contains_key(key) {
+                        map.serialize_entry(key, value)?;
+                    }
                 }
                 if let Some(admission) = admission {
                     map.serialize_entry("admission", &admission)?;

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::object::{Object, take, take_text};
+use super::object::{Object, take_real, take_text};
 use super::{SCHEMA, SCHEMA_VERSION};
 
 /// Which clock an event's `at` was read from.
@@ -73,7 +73,7 @@ pub(super) fn read_event(event: String, mut row: Object) -> Result<Event, String
         Some(_) => return Err("no identity: `run` is not text".to_owned()),
         None => return Err("no identity: `run` is absent or null".to_owned()),
     };
-    let at = take(&mut row, "at", |value| value.as_f64().ok_or(value));
+    let at = take_real(&mut row, "at");
     let iid = take_text(&mut row, "iid");
     Ok(Event { run, event, at, iid, detail: row })
 }

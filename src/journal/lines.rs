@@ -91,6 +91,13 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// The same lines with another limit than [`MAX_LINE`], so that tests need no line of that size. At least
+    /// twice [`FINGERPRINT_LEN`].
+    #[must_use]
+    pub fn with_max_line(self, max_line: usize) -> Self {
+        Self { max_line: max_line.max(2 * FINGERPRINT_LEN), ..self }
+    }
+
     /// The next whole line; `None` when there is none yet.
     ///
     /// # Errors
@@ -119,10 +126,11 @@ impl<R: Read> Lines<R> {
             number: self.number + 1,
             len: self.passed_over + (line_end - start) as u64,
         };
-        // An oversized line's buffer holds its first part, then its last bytes.
-        let line = match self.passed_over {
-            0 => line,
-            _ => Line { bytes: &line.bytes[..FINGERPRINT_LEN], ..line },
+        // An oversized line is one however the reads fell: its middle may have been dropped, or its newline
+        // found before that.
+        let line = match line.len > self.max_line as u64 {
+            true => Line { bytes: &line.bytes[..FINGERPRINT_LEN], ..line },
+            false => line,
         };
         if self.head.len() < FINGERPRINT_LEN {
             let wanted = FINGERPRINT_LEN - self.head.len();
@@ -279,8 +287,7 @@ mod tests {
         let long: Vec<u8> = (0..5 * CHUNK).map(|i| b'a' + (i % 23) as u8).collect();
         input.extend(&long);
         input.extend(b"\nlast\n");
-        let mut lines = Lines::new(&input[..], Ending::Open);
-        lines.max_line = CHUNK;
+        let mut lines = Lines::new(&input[..], Ending::Open).with_max_line(CHUNK);
         assert_eq!(lines.next_line().expect("read").expect("a line").bytes, b"first");
         let line = lines.next_line().expect("read").expect("a line");
         assert!(line.is_oversized());
@@ -290,5 +297,25 @@ mod tests {
         assert_eq!(lines.tail(), &input[offset - FINGERPRINT_LEN..offset]);
         let line = lines.next_line().expect("read").expect("a line");
         assert_eq!((line.bytes, line.offset), (&b"last"[..], offset as u64));
+    }
+
+    #[test]
+    fn a_line_is_oversized_whether_or_not_its_newline_came_with_the_same_read() {
+        for (len, is_oversized) in [(CHUNK, false), (CHUNK + 1, true)] {
+            for before in [0, 1, CHUNK / 2, CHUNK - 2] {
+                let mut input = vec![b'x'; before];
+                input.push(b'\n');
+                input.extend(std::iter::repeat_n(b'y', len));
+                input.extend(b"\nlast\n");
+                let mut lines = Lines::new(&input[..], Ending::Open).with_max_line(CHUNK);
+                lines.next_line().expect("read").expect("a line");
+                let line = lines.next_line().expect("read").expect("a line");
+                assert_eq!(
+                    (line.is_oversized(), line.len),
+                    (is_oversized, len as u64),
+                    "behind {before} bytes"
+                );
+            }
+        }
     }
 }

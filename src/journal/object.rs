@@ -40,3 +40,12 @@ pub(super) fn take_text(object: &mut Object, key: &str) -> Option<String> {
         other => Err(other),
     })
 }
+
+/// Takes a number out of the object; a value of another type stays, and so does a whole number that no float
+/// equals, which would come back as another one.
+pub(super) fn take_real(object: &mut Object, key: &str) -> Option<f64> {
+    take(object, key, |value| match (value.as_i64(), value.as_f64()) {
+        (Some(int), Some(real)) if real as i128 != i128::from(int) => Err(value),
+        (_, real) => real.ok_or(value),
+    })
+}

@@ -2,6 +2,8 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod answer;
+#[path = "../checks/mod.rs"]
+mod checks;
 mod harness;
 mod journals;
 mod plain;
@@ -17,6 +19,7 @@ mod exports;
 mod faults;
 mod following;
 mod forget;
+mod fuzz_corpus;
 mod hostile;
 mod ingest;
 mod kept;

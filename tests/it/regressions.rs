@@ -433,3 +433,33 @@ fn a_new_file_with_the_number_and_the_old_name_of_a_removed_one_is_no_loss() {
         say(&format!("a_new_file_with_the_number: given again {reused} times of 10"));
     }
 }
+
+#[test]
+fn a_build_row_whose_source_is_no_text_is_written_with_each_key_once() {
+    let row = build("0.7.0").replace("\"sha256:00\"", "0.5").replace("\"0.7.0\"", "[7]");
+    let lab = lab(&[row]);
+    lab.run(&["export", "journal", "--dir", "out"]).exits(0);
+    let exported = std::fs::read_to_string(lab.path("out/journal.jsonl")).unwrap();
+    for key in ["\"source\": 0.5", "\"version\": [7]", "\"git\": null"] {
+        assert_eq!(exported.matches(key).count(), 1, "{exported}");
+    }
+    // Written twice, the key made it a line that nobody can read.
+    lab.write("again.jsonl", exported);
+    assert_eq!(lab.ingest("again.jsonl")["total"]["builds"], 1);
+}
+
+#[test]
+fn the_time_of_an_event_that_no_float_equals_is_kept_as_it_is() {
+    let event = |at: &str| {
+        format!(
+            "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{RUN}\", \"event\": \"below_floor\", \"at\": {at}}}"
+        )
+    };
+    // Rounded, they were one event, and not the one that was read.
+    let lab = lab(&[event("9007199254740993"), event("9007199254740992")]);
+    assert_eq!(lab.number("select count(*) from events"), 2);
+    assert_eq!(lab.number("select count(*) from events where at is null"), 1);
+    lab.run(&["export", "journal", "--dir", "out"]).exits(0);
+    let exported = std::fs::read_to_string(lab.path("out/journal.jsonl")).unwrap();
+    assert!(exported.contains("9007199254740993"), "{exported}");
+}
