@@ -84,11 +84,15 @@ pub(super) fn resume(
     Ok(Opened { bytes: Box::new(bytes), file: Some(id), ending, stream: None, resumption, archive: None })
 }
 
-/// What is said of a file that does not hold any more what was read of it.
-pub(super) fn lost(input: &Input, offset: u64) -> String {
+/// What is said of a file that does not hold any more what was read of it up to byte `offset`.
+pub(super) fn lost(input: &Input, offset: u64, resumed_at: u64) -> String {
+    let what_now = match resumed_at {
+        0 => "read from the start, as a new source".to_owned(),
+        _ => format!("read from byte {resumed_at}, up to which it is known from a copy"),
+    };
     format!(
-        "{}: does not hold any more what was read of it up to byte {offset} (truncated or rewritten): read from \
-         the start, as a new source; what stood behind that byte is lost, unless a copy of it is read",
+        "{}: does not hold any more what was read of it up to byte {offset} (truncated or rewritten): {what_now}; \
+         what stood behind that byte is lost, unless a copy of it is read",
         input.label()
     )
 }

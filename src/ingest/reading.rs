@@ -142,8 +142,10 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                 let same_file = file.try_clone().with_context(cannot)?;
                 let opened = resume(file, &metadata, &known, self.options).with_context(cannot)?;
                 self.lost = match &opened.resumption {
-                    None => self.read_before(&known, &same_file, opened.file).with_context(cannot)?,
-                    Some(_) => None,
+                    // It goes on as this file did.
+                    Some(from) if from.source.file == opened.file => None,
+                    // What it holds may be known from another, a copy, and yet not be what it held.
+                    _ => self.read_before(&known, &same_file, opened.file).with_context(cannot)?,
                 };
                 Ok(opened)
             }
@@ -254,12 +256,12 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                     None => {}
                 }
             }
+            if let Some(offset) = self.lost.take() {
+                self.watcher.warn(&lost(self.input, offset, progress.committed.offset));
+            }
             let source_id = match progress.source_id {
                 Some(source_id) => source_id,
                 None => {
-                    if let Some(offset) = self.lost.take() {
-                        self.watcher.warn(&lost(self.input, offset));
-                    }
                     let new = sources::insert(self.writer.connection(), &progress.path, progress.file)?;
                     *progress.source_id.insert(new)
                 }

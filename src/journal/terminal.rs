@@ -311,6 +311,9 @@ impl Serialize for CachedTokens {
 /// Consumes a null; otherwise the next value must be of `wanted` kind.
 #[inline]
 fn null_or(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
+    if reader.begins(wanted) {
+        return Ok(false);
+    }
     match reader.peek()? {
         Kind::Null => reader.null().map(|()| true),
         kind if kind == wanted => Ok(false),

@@ -4,7 +4,9 @@
 //! They hold what is stored, nothing else: a row counts when it is new, in the transaction that
 //! stores it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use foldhash::HashMap;
 
 use rusqlite::{Connection, Result, params};
 

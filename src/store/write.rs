@@ -4,7 +4,7 @@
 //! new position included. What the writer remembers between transactions is only what the
 //! database says; it is forgotten when another process has written.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, Result, Statement, params, params_from_iter};
@@ -158,7 +158,7 @@ impl<'c> Writer<'c> {
                 &[&["source_id", "line_no", "byte_offset", "len_bytes", "kind", "reason", "raw"]],
                 "on conflict (source_id, byte_offset, kind) do nothing",
             )?,
-            runs: HashMap::new(),
+            runs: HashMap::default(),
             source: CurrentSource::default(),
             data_version: -1,
         })

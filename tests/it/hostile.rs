@@ -22,27 +22,29 @@ fn all_texts() -> Vec<String> {
     [short_texts(), vec![long_text()]].concat()
 }
 
-/// Rows with the text in every field: the request's names, engines, messages, what is not known.
+/// Rows with the text in every field: names, engines and the error whole, the others up to a length that
+/// lets the line be read.
 fn row(number: usize, text: &str) -> String {
+    let part: String = text.chars().take(1000).collect();
     let row = json!({
         "schema": "narwhal.journal", "schema_version": 1, "run": format!("1795977782-{text}"),
         "rid": format!("{number}-{text}"), "client_rid": text, "arrived": 1.5, "ttft_s": 0.5, "tpot_s": 0.01,
         "output_len": 3, "duration_s": 1.0, "attempts": 2, "decode_attempts": 1, "prefill_iid": text,
-        "decode_iid": text, "cached_tokens": {text: 3}, "error": text, "error_type": text, "reason": text,
-        "terminal": "completed", "unknown": {text: text},
+        "decode_iid": text, "cached_tokens": {&part: 3}, "error": text, "error_type": part, "reason": part,
+        "terminal": "completed", "unknown": {&part: part},
         "attempt_failures": [{
-            "at": 1.6, "attempt": 1, "phase": "prefill", "reason": text, "prefill_iid": text,
-            "error_type": text, "error_message": text, "retry_scheduled": true, "retry_reason": text,
+            "at": 1.6, "attempt": 1, "phase": "prefill", "reason": part, "prefill_iid": text,
+            "error_type": part, "error_message": part, "retry_scheduled": true, "retry_reason": part,
         }],
     });
     let event = json!({
         "schema": "narwhal.journal", "schema_version": 1, "run": format!("1795977782-{text}"), "event": text,
-        "at": 2.0, "iid": text, "reason": text,
+        "at": 2.0, "iid": text, "reason": part,
     });
     // The same identity with another value is a conflict: its message and its raw line are shown, too.
     let conflict = json!({
         "schema": "narwhal.journal", "schema_version": 1, "run": format!("1795977782-{text}"),
-        "rid": format!("{number}-{text}"), "client_rid": text, "arrived": 1.5, "terminal": text,
+        "rid": format!("{number}-{text}"), "client_rid": text, "arrived": 1.5, "terminal": part,
     });
     format!("{row}\n{event}\n{conflict}\n")
 }
