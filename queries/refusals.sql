@@ -35,7 +35,7 @@ given as (
 -- counted now. A `cross join` keeps to the order of its tables: a run's rows stay together, and no
 -- group needs sorting.
 offered as (
-    select c.run_id, sum(c.requests) as requests
+    select c.run_id, sum(c.requests) as offered_of_run
     from given as g
     cross join terminal_counts as c
     where g.is_whole = 1
@@ -70,23 +70,26 @@ refused as (
             and (g.last_s is null or t.arrived - r.first_s >= r.last_s - r.first_s - g.last_s)
         )
 ),
-ranked as (
-    select run_id, refused_cause, reason, input_len,
-        row_number() over (
-            partition by run_id, refused_cause, reason, case when input_len is null then 1 else 0 end
-            order by input_len
-        ) as k,
-        count(input_len) over (partition by run_id, refused_cause, reason) as n
+-- Few lengths are many requests: the ones counted, there is less to rank.
+lengths as (
+    select run_id, refused_cause, reason, input_len, count(*) as requests, count(input_len) as known
     from refused
+    group by run_id, refused_cause, reason, input_len
+),
+ranked as (
+    select run_id, refused_cause, reason, input_len, requests,
+        sum(known) over (partition by run_id, refused_cause, reason order by input_len) as upto,
+        sum(known) over (partition by run_id, refused_cause, reason) as n
+    from lengths
 ),
 by_cause as (
-    select run_id, refused_cause, reason, count(*) as requests,
-        min(input_len) filter (where input_len is not null and 100 * k >= 50 * n) as input_len_p50
+    select run_id, refused_cause, reason, sum(requests) as refused,
+        min(input_len) filter (where input_len is not null and 100 * upto >= 50 * n) as input_len_p50
     from ranked
     group by run_id, refused_cause, reason
 ),
 by_run as (
-    select run_id, sum(requests) as requests
+    select run_id, sum(refused) as refused_of_run
     from by_cause
     group by run_id
 )
@@ -94,9 +97,9 @@ select
     r.run as run,
     b.refused_cause as cause,
     b.reason as reason,
-    b.requests as requests,
-    1e0 * b.requests / a.requests as share_of_refused,
-    1e0 * b.requests / o.requests as share_of_offered,
+    b.refused as requests,
+    1e0 * b.refused / a.refused_of_run as share_of_refused,
+    1e0 * b.refused / o.offered_of_run as share_of_offered,
     b.input_len_p50 as input_len_p50
 from by_cause as b
 join by_run as a on a.run_id = b.run_id

@@ -95,7 +95,6 @@ type Measured = [Option<f64>; METRICS.len()];
 impl Kept {
     /// Counts a terminal that was stored. Legs are those of the view `legs`.
     pub(super) fn count(&mut self, row: &Terminal<'_>, attempts: &Attempts) {
-        self.requests += 1;
         let served = [row.prefill_iid.as_deref(), row.decode_iid.as_deref()];
         let served = served.map(|engine| engine.map(|name| self.engine_at(name)));
         let terminal = row.terminal.as_deref().unwrap_or_default();
@@ -115,6 +114,7 @@ impl Kept {
         } else {
             self.others.insert(terminal.to_owned(), 1);
         }
+        self.requests += 1;
         if row.attempts >= Some(1) && !attempts.last_recorded {
             let left = [true, row.decode_attempts > Some(attempts.recorded_decode_legs)];
             for ((leg, engine), left) in Leg::ALL.into_iter().zip(served).zip(left) {
@@ -263,8 +263,8 @@ impl Kept {
     }
 }
 
-/// Counts the stored values by bins, run by run, and gives what it counted. Nothing else: legs are
-/// counted by the view of that name.
+/// Counts the stored values by bins and gives what it counted, run by run, a large one in parts. Nothing
+/// else: legs are counted by the view of that name.
 fn recount_bins(connection: &Connection, mut take: impl FnMut(i64, &Kept) -> Result<()>) -> Result<()> {
     let mut stored = connection.prepare(&format!(
         "select run_id, prefill_iid, decode_iid, {} from terminals where terminal = 'completed' order by run_id",
@@ -274,7 +274,7 @@ fn recount_bins(connection: &Connection, mut take: impl FnMut(i64, &Kept) -> Res
     let mut current: Option<(i64, Kept)> = None;
     while let Some(row) = rows.next()? {
         let run_id = row.get(0)?;
-        if let Some((before, kept)) = current.take_if(|(of, _)| *of != run_id) {
+        if let Some((before, kept)) = current.take_if(|(of, kept)| *of != run_id || kept.is_much()) {
             take(before, &kept)?;
         }
         let (_, kept) = current.get_or_insert_with(|| (run_id, Kept::default()));
@@ -287,6 +287,7 @@ fn recount_bins(connection: &Connection, mut take: impl FnMut(i64, &Kept) -> Res
             *value = row.get(3 + at)?;
         }
         kept.measure(measured, served);
+        kept.requests += 1;
     }
     current.map_or(Ok(()), |(run_id, kept)| take(run_id, &kept))
 }
@@ -296,34 +297,32 @@ fn recount_bins(connection: &Connection, mut take: impl FnMut(i64, &Kept) -> Res
 /// # Errors
 /// When the database cannot be read.
 pub fn wrong_bins(connection: &Connection) -> Result<Vec<String>> {
-    let mut stored: BTreeMap<Series, Vec<(f64, i64)>> = BTreeMap::new();
-    let mut bins = connection.prepare(
+    // Of each bin, by the bits of its lower end: how many requests more it counts than there are.
+    let mut excess: BTreeMap<Series, BTreeMap<u64, i64>> = BTreeMap::new();
+    let mut stored = connection.prepare(
         "select run_id, metric, null, low, requests from latency_bins
          union all
-         select run_id, metric, engine, low, requests from engine_latency_bins
-         order by 1, 2, 3, 4",
+         select run_id, metric, engine, low, requests from engine_latency_bins",
     )?;
-    let mut rows = bins.query([])?;
+    let mut rows = stored.query([])?;
     while let Some(row) = rows.next()? {
-        let series = (row.get(0)?, row.get(1)?, row.get(2)?);
-        stored.entry(series).or_default().push((row.get(3)?, row.get(4)?));
+        let (low, requests): (f64, i64) = (row.get(3)?, row.get(4)?);
+        let bins = excess.entry((row.get(0)?, row.get(1)?, row.get(2)?)).or_default();
+        *bins.entry(low.to_bits()).or_default() += requests;
     }
-    let mut wrong = Vec::new();
     recount_bins(connection, |run_id, kept| {
-        kept.each_series(|metric, engine, bins| {
-            let series = (run_id, metric.to_owned(), engine.map(str::to_owned));
-            let counted = bins.counted();
-            if stored.remove(&series).unwrap_or_default() != counted {
-                wrong.push(series);
+        kept.each_series(|metric, engine, counted| {
+            let bins = excess.entry((run_id, metric.to_owned(), engine.map(str::to_owned))).or_default();
+            for (low, requests) in counted.counted() {
+                *bins.entry(low.to_bits()).or_default() -= requests;
             }
             Ok(())
         })
     })?;
-    wrong.extend(stored.into_keys());
+    let wrong = excess.into_iter().filter(|(_, bins)| bins.values().any(|requests| *requests != 0));
     let mut name = connection.prepare("select coalesce(max(run), ?1) from runs where run_id = ?1")?;
     wrong
-        .into_iter()
-        .map(|(run_id, metric, engine)| {
+        .map(|((run_id, metric, engine), _)| {
             let run: String = name.query_row([run_id], |row| row.get(0))?;
             let of = engine.map(|engine| format!(" of engine {engine}")).unwrap_or_default();
             Ok(format!("run {run}: {metric}{of} is not counted by bins as it is stored"))
