@@ -20,8 +20,8 @@ const BLOCK_BYTES: usize = 128 << 10;
 /// Or to so many lines.
 const BLOCK_LINES: usize = 1000;
 
-/// Blocks that wait to be written.
-const AHEAD: usize = 8;
+/// Blocks that wait to be written: with more of them the rows have left the caches when their turn comes.
+const AHEAD: usize = 2;
 
 /// What the bytes of an input are read from.
 pub(super) type Bytes<'i> = Box<dyn Read + Send + 'i>;

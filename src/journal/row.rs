@@ -7,7 +7,7 @@ use super::build::{Build, read_build};
 use super::event::{Event, read_event};
 use super::json::{Fault, Kind, Reader, Repair};
 use super::object::Object;
-use super::terminal::{Field, Terminal};
+use super::terminal::{Fill, Terminal};
 use super::{SCHEMA, SCHEMA_VERSION};
 
 /// One row of a journal.
@@ -41,8 +41,9 @@ pub fn read_row(text: &str, pos: usize) -> Result<Reading<'_>, Fault> {
     let mut reader = Reader::new(text, pos);
     let mut misfit = None;
     if reader.peek()? == Kind::Object {
-        match Terminal::read(&mut reader) {
-            Ok(Some(terminal)) if terminal.terminal.is_some() => {
+        let mut terminal = Box::<Terminal<'_>>::default();
+        match terminal.fill(&mut reader) {
+            Ok(true) if terminal.terminal.is_some() => {
                 let row = check_terminal(terminal);
                 let end = reader.position_after_blanks();
                 return Ok(Reading { row, end, repairs: reader.repairs });
@@ -106,7 +107,7 @@ fn shown(value: &Value) -> String {
     if text.chars().count() <= 60 { text } else { text.chars().take(60).chain("...".chars()).collect() }
 }
 
-fn check_terminal(terminal: Terminal<'_>) -> Result<Row<'_>, String> {
+fn check_terminal(terminal: Box<Terminal<'_>>) -> Result<Row<'_>, String> {
     match terminal.schema.as_deref() {
         Some(SCHEMA) => {}
         None => return Err("no schema: a row of a release before 0.2, or of no journal".to_owned()),
@@ -126,5 +127,5 @@ fn check_terminal(terminal: Terminal<'_>) -> Result<Row<'_>, String> {
             return Err(format!("no identity: `{name}` is absent, null or not finite"));
         }
     }
-    Ok(Row::Terminal(Box::new(terminal)))
+    Ok(Row::Terminal(terminal))
 }

@@ -22,6 +22,19 @@ pub(super) trait Field<'a>: Sized {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault>;
 }
 
+/// A row or a part of one, filled where it lies: a terminal is more than a kilobyte, and moving it costs.
+pub(super) trait Fill<'a>: Default {
+    /// Reads the object; `false` for null.
+    fn fill(&mut self, reader: &mut Reader<'a>) -> Result<bool, Fault>;
+}
+
+impl<'a, T: Fill<'a>> Field<'a> for T {
+    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
+        let mut object = Self::default();
+        Ok(object.fill(reader)?.then_some(object))
+    }
+}
+
 /// Defines a row or a part of one: the struct, its reader and its JSON. The order of the fields is
 /// the writer's, which the reader expects first.
 macro_rules! object {
@@ -36,12 +49,11 @@ macro_rules! object {
             pub extra: Object,
         }
 
-        impl<'de $(: $life, $life: 'de)?> Field<'de> for $name $(<$life>)? {
-            fn read(reader: &mut Reader<'de>) -> Result<Option<Self>, Fault> {
+        impl<'de $(: $life, $life: 'de)?> Fill<'de> for $name $(<$life>)? {
+            fn fill(&mut self, reader: &mut Reader<'de>) -> Result<bool, Fault> {
                 const FIELDS: &[&str] = &[$(stringify!($field)),*];
-                let mut object = Self::default();
                 if null_or(Kind::Object, reader)? {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 reader.begin_object()?;
                 // As a writer of this release or an older one has written it: every key that comes is
@@ -49,7 +61,7 @@ macro_rules! object {
                 let (mut seen, mut bit) = (0_u64, 1);
                 $(
                     if reader.next_key_is(concat!(", \"", stringify!($field), "\": ")) {
-                        object.$field = Field::read(reader)
+                        self.$field = Field::read(reader)
                             .map_err(|fault| fault.in_field(stringify!($field)))?;
                         seen |= bit;
                     }
@@ -61,10 +73,10 @@ macro_rules! object {
                 while let Some(key) = reader.next_key()? {
                     let Some(at) = find(FIELDS, next, &key) else {
                         let value = reader.value()?;
-                        if object.extra.contains_key(key.as_ref()) {
+                        if self.extra.contains_key(key.as_ref()) {
                             return Err(reader.twice(&key));
                         }
-                        object.extra.insert(key.into_owned(), value);
+                        self.extra.insert(key.into_owned(), value);
                         continue;
                     };
                     if seen & (1 << at) != 0 {
@@ -75,7 +87,7 @@ macro_rules! object {
                     let mut index = 0;
                     $(
                         if at == index {
-                            object.$field = Field::read(reader)
+                            self.$field = Field::read(reader)
                                 .map_err(|fault| fault.in_field(stringify!($field)))?;
                             continue;
                         }
@@ -83,8 +95,8 @@ macro_rules! object {
                     )*
                     let _ = index;
                 }
-                drop_nulls(&mut object.extra);
-                Ok(Some(object))
+                drop_nulls(&mut self.extra);
+                Ok(true)
             }
         }
 
