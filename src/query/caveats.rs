@@ -31,8 +31,9 @@ fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Ve
     let mut find = connection.prepare(
         "select r.run, count(*)
          from runs as r
-         join terminals as t on t.run_id = r.run_id
-         where t.terminal = 'completed' and t.token_accounting = 'unavailable' and t.output_len is null
+         cross join terminals as t -- the runs first: one run must not cost what all of them do
+         where t.run_id = r.run_id
+             and t.terminal = 'completed' and t.output_len is null and t.token_accounting = 'unavailable'
              and (:run is null or r.run = :run
                  or (:run = 'last' and r.run = (select run from runs order by started_at desc, run desc limit 1)))
          group by r.run_id
