@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::fields::{Role, role_of};
 use crate::journal::json::Reader;
-use crate::journal::pieces::next_beginning;
+use crate::journal::pieces::{Content, PieceKind, next_beginning, read_line};
 
 /// One string of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,15 +36,30 @@ impl<'l> Quoted<'l> {
 
 /// Calls `take` with every whole string of a line, in order.
 pub fn each_string<'l>(line: &'l [u8], mut take: impl FnMut(Quoted<'l>)) {
-    let mut from = 0;
-    while from < line.len() {
-        // A torn row leaves the quotes of the row glued to it out of step.
-        let to = next_beginning(line, from + 1).unwrap_or(line.len());
-        let strings = Strings { line: &line[from..to], pos: 0, depth: 0, role: Role::Text, engines: None };
+    let mut each = |from: usize, to: usize| {
+        let strings =
+            Strings { line: &line[from..to], pos: 0, depth: 0, role: Role::Text, engines: Vec::new() };
         for quoted in strings {
             take(Quoted { at: from + quoted.at, ..quoted });
         }
-        from = to;
+    };
+    // Few lines hold what may be the beginning of a second row.
+    let content = next_beginning(line, 1).map(|_| read_line(line));
+    let Some(Content::Pieces(pieces)) = content else { return each(0, line.len()) };
+    for piece in pieces {
+        let (mut from, end) = (piece.at, piece.at + piece.len);
+        match piece.kind {
+            PieceKind::Row(_) => each(from, end),
+            PieceKind::Repaired(_) => {}
+            PieceKind::Rejected(_) => {
+                // A torn row leaves the quotes of the row glued to it out of step.
+                while from < end {
+                    let to = next_beginning(&line[..end], from + 1).unwrap_or(end);
+                    each(from, to);
+                    from = to;
+                }
+            }
+        }
     }
 }
 
@@ -55,8 +70,8 @@ struct Strings<'l> {
     depth: usize,
     /// The role of the value that comes next.
     role: Role,
-    /// The depth at which strings are engines, and whether as keys or as elements.
-    engines: Option<(usize, Role)>,
+    /// The depths at which strings are engines, and whether as keys or as elements.
+    engines: Vec<(usize, Role)>,
 }
 
 impl<'l> Iterator for Strings<'l> {
@@ -81,14 +96,12 @@ impl<'l> Strings<'l> {
     fn open(&mut self, role: Role) {
         self.depth += 1;
         if std::mem::replace(&mut self.role, Role::Text) == role {
-            self.engines = Some((self.depth, role));
+            self.engines.push((self.depth, role));
         }
     }
 
     fn close(&mut self) {
-        if self.engines.is_some_and(|(depth, _)| depth == self.depth) {
-            self.engines = None;
-        }
+        self.engines.pop_if(|(depth, _)| *depth == self.depth);
         self.depth = self.depth.saturating_sub(1);
     }
 
@@ -105,7 +118,7 @@ impl<'l> Strings<'l> {
         let raw = &self.line[at..end];
         let is_key = self.line[self.pos..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
         let holds = if is_key { Role::EngineKeys } else { Role::Engine };
-        let is_engine = self.engines == Some((self.depth, holds));
+        let is_engine = self.engines.last() == Some(&(self.depth, holds));
         let role = match std::mem::replace(&mut self.role, Role::Text) {
             _ if is_engine => Role::Engine,
             Role::EngineKeys => Role::Text,
@@ -114,8 +127,9 @@ impl<'l> Strings<'l> {
         if !is_key {
             return Some(Quoted { at, raw, role });
         }
-        self.role = std::str::from_utf8(raw).map_or(Role::Text, role_of);
-        Some(Quoted { at, raw, role: if is_engine { Role::Engine } else { Role::Text } })
+        let key = Quoted { at, raw, role: if is_engine { Role::Engine } else { Role::Text } };
+        self.role = role_of(&key.text());
+        Some(key)
     }
 }
 
@@ -138,6 +152,20 @@ mod tests {
         let line = r#"{"iid": "a", "x": "no", "engines": ["b", {"iid": "c", "y": "no"}, "d"],
             "cached_tokens": {"e\"": 5, "f": {"no": "no"}}, "attempts": 3, "z": "no", "producer": null, "w": "no"}"#;
         assert_eq!(engines(line), ["a", "b", "c", "d", "e\"", "f"]);
+    }
+
+    #[test]
+    fn engines_are_found_behind_lists_and_objects_in_their_list_and_under_keys_with_escapes() {
+        for (line, found) in [
+            (r#"{"engines": ["a", ["no"], {"engines": ["b"], "x": "no"}, "c"], "y": "no"}"#, "abc"),
+            (r#"{"cached_tokens": {"a": {"cached_tokens": {"b": 1}, "no": 2}, "c": 3}, "no": 4}"#, "abc"),
+            (r#"{"\u0069id": "a", "e\u006egines": ["b"]}"#, "ab"),
+        ] {
+            assert_eq!(engines(line).concat(), found, "{line}");
+        }
+        let row = r#"{"schema": "narwhal.journal", "schema_version": 1, "run": "r", "event": "e", "engines": [{"schema": 1}, {"meta": 2}, "a"]}"#;
+        assert_eq!(engines(row), ["a"]);
+        assert_eq!(engines(&format!("{row}{row}{}", &row[..row.len() - 2])), ["a", "a"]);
     }
 
     #[test]
