@@ -44,7 +44,7 @@ pub fn each_string<'l>(line: &'l [u8], mut take: impl FnMut(Quoted<'l>)) {
         }
     };
     // Few lines hold what may be the beginning of a second row.
-    let content = next_beginning(line, 1).map(|_| read_line(line));
+    let content = line.get(1..).and_then(|_| next_beginning(line, 1)).map(|_| read_line(line));
     let Some(Content::Pieces(pieces)) = content else { return each(0, line.len()) };
     for piece in pieces {
         let (mut from, end) = (piece.at, piece.at + piece.len);
@@ -166,6 +166,13 @@ mod tests {
         let row = r#"{"schema": "narwhal.journal", "schema_version": 1, "run": "r", "event": "e", "engines": [{"schema": 1}, {"meta": 2}, "a"]}"#;
         assert_eq!(engines(row), ["a"]);
         assert_eq!(engines(&format!("{row}{row}{}", &row[..row.len() - 2])), ["a", "a"]);
+    }
+
+    #[test]
+    fn lines_without_a_string_have_none() {
+        for line in ["", "{", " ", "{\""] {
+            assert_eq!(engines(line), [""; 0], "{line}");
+        }
     }
 
     #[test]
