@@ -62,9 +62,8 @@ pub(super) fn resume(
         file.seek(SeekFrom::Start(0))?;
         unpacked(file)
     };
-    let (bytes, compression) = from_start()?;
+    let (_, compression) = from_start()?;
     if compression.is_some() {
-        drop(bytes);
         let (bytes, resumption) =
             sources::recognise_unpacked(known, &|| from_start().map(|(bytes, _)| bytes))?;
         return Ok(Opened {
@@ -76,7 +75,6 @@ pub(super) fn resume(
             archive: Some(Archive::of(&file)?),
         });
     }
-    drop(bytes);
     let resumption = sources::recognise(known, &file, Some(id))?;
     let mut bytes = file;
     bytes.seek(SeekFrom::Start(resumption.as_ref().map_or(0, |from| from.position.offset)))?;
