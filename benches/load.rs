@@ -30,6 +30,7 @@ use narwhal_jq::query::catalog;
 use narwhal_jq::redact::{Key, redact};
 use narwhal_jq::store;
 use narwhal_jq::store::sources;
+use narwhal_jq::store::terminals::{Placed, TOGETHER};
 use narwhal_jq::store::write::Writer;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -128,17 +129,21 @@ fn insert(journal: &Path, database: &Path) -> (Size, Timed) {
         writer.begin().unwrap();
         let source_id = sources::insert(&connection, "journal", None).unwrap();
         writer.enter(source_id).unwrap();
-        let mut offset = 0;
-        for content in &rows {
-            if let Content::Row(row) = content {
-                match row {
-                    Row::Build(row) => drop(writer.build(row, offset).unwrap()),
-                    Row::Terminal(row) => drop(writer.terminal(row, offset).unwrap()),
-                    Row::Event(row) => drop(writer.event(row, offset).unwrap()),
-                };
+        let mut terminals: Vec<Placed<'_>> = Vec::new();
+        for (content, offset) in rows.iter().zip(0..) {
+            match content {
+                Content::Row(Row::Build(row)) => drop(writer.build(row, offset).unwrap()),
+                Content::Row(Row::Terminal(row)) => terminals.push((row, offset)),
+                Content::Row(Row::Event(row)) => drop(writer.event(row, offset).unwrap()),
+                _ => {}
             }
-            offset += 1;
+            if terminals.len() == TOGETHER {
+                writer.terminals(&terminals).unwrap();
+                terminals.clear();
+            }
         }
+        writer.terminals(&terminals).unwrap();
+        let offset = rows.len() as u64;
         let reached = sources::Progress {
             path: "journal",
             file: None,

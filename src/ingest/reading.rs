@@ -269,9 +269,8 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             self.writer.enter(source_id)?;
             let mut taking = Taking::new(self.writer, self.notes, self.refuses_bad_lines_of());
             // A line of which the other has read the beginning is taken whole.
-            for (line, content) in block.lines().filter(|(line, _)| line.offset + line.len >= from) {
-                taking.take(&line, content, &mut progress.counters)?;
-            }
+            let lines = block.lines().filter(|(line, _)| line.offset + line.len >= from);
+            taking.take(lines, &mut progress.counters)?;
             self.met_row |= taking.met_row;
             progress.batch += block.len();
             progress.read.clone_from(block.after());

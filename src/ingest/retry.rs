@@ -152,7 +152,7 @@ impl Retry<'_> {
         }
         rejects::remove(writer.connection(), source_id, entry.byte_offset)?;
         let forgotten = counters.forgotten;
-        Taking::new(writer, &mut self.retried.notes, None).take(&line, &content, counters)?;
+        Taking::new(writer, &mut self.retried.notes, None).take([(line, &content)].into_iter(), counters)?;
         if counters.forgotten > forgotten {
             writer.reject(&Reject {
                 kind: RejectKind::Rejected,

@@ -11,6 +11,8 @@ use crate::exit::{Exit, Failure};
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind};
 use crate::journal::row::Row;
+use crate::journal::terminal::Terminal;
+use crate::store::terminals::TOGETHER;
 use crate::store::write::{Reject, RejectKind, Stored, Writer};
 
 /// Takes lines of the writer's current source.
@@ -33,17 +35,36 @@ impl<'t, 'c> Taking<'t, 'c> {
         Self { writer, notes, strict, met_row: false }
     }
 
-    /// Stores what a line holds.
+    /// Stores what lines hold, in their order.
     ///
     /// # Errors
     /// When the database cannot be written, or a strict ingest met a bad line.
-    pub(super) fn take(
+    pub(super) fn take<'l>(
         &mut self,
-        line: &Line<'_>,
-        content: &Content<'_>,
+        lines: impl Iterator<Item = (Line<'l>, &'l Content<'l>)>,
         counters: &mut Counters,
     ) -> Result<()> {
-        counters.lines += 1;
+        // Terminals that came one behind the other.
+        let mut together = Vec::with_capacity(TOGETHER);
+        for (line, content) in lines {
+            counters.lines += 1;
+            match content {
+                Content::Row(row @ Row::Terminal(terminal)) if !line.is_oversized() => {
+                    together.push((line, row, &**terminal));
+                }
+                _ => {
+                    self.take_terminals(&mut together, counters)?;
+                    self.take_line(&line, content, counters)?;
+                }
+            }
+            if together.len() == TOGETHER {
+                self.take_terminals(&mut together, counters)?;
+            }
+        }
+        self.take_terminals(&mut together, counters)
+    }
+
+    fn take_line(&mut self, line: &Line<'_>, content: &Content<'_>, counters: &mut Counters) -> Result<()> {
         if line.is_oversized() {
             let reason = format!("longer than {} MiB", MAX_LINE >> 20);
             return self.reject(line, RejectKind::Rejected, 0, line.len, &reason, counters);
@@ -69,6 +90,19 @@ impl<'t, 'c> Taking<'t, 'c> {
         }
     }
 
+    fn take_terminals<'l>(
+        &mut self,
+        together: &mut Vec<(Line<'l>, &'l Row<'l>, &'l Terminal<'l>)>,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let placed: Vec<_> = together.iter().map(|(line, _, terminal)| (*terminal, line.offset)).collect();
+        let stored = self.writer.terminals(&placed)?;
+        for ((line, row, _), stored) in together.drain(..).zip(stored) {
+            self.count(&line, row, 0, line.bytes.len(), stored, counters)?;
+        }
+        Ok(())
+    }
+
     fn store(
         &mut self,
         line: &Line<'_>,
@@ -78,12 +112,25 @@ impl<'t, 'c> Taking<'t, 'c> {
         counters: &mut Counters,
     ) -> Result<()> {
         let byte_offset = line.offset + at as u64;
-        self.met_row = true;
         let stored = match row {
             Row::Build(row) => self.writer.build(row, byte_offset)?,
-            Row::Terminal(row) => self.writer.terminal(row, byte_offset)?,
+            Row::Terminal(row) => self.writer.terminals(&[(row, byte_offset)])?[0],
             Row::Event(row) => self.writer.event(row, byte_offset)?,
         };
+        self.count(line, row, at, len, stored, counters)
+    }
+
+    /// Counts a row by what became of it.
+    fn count(
+        &mut self,
+        line: &Line<'_>,
+        row: &Row<'_>,
+        at: usize,
+        len: usize,
+        stored: Stored,
+        counters: &mut Counters,
+    ) -> Result<()> {
+        self.met_row = true;
         match (stored, row) {
             (Stored::Forgotten, _) => {
                 counters.forgotten += 1;

@@ -216,10 +216,20 @@ impl<'a> Reader<'a> {
     /// it stands behind another member: `, "key": `.
     #[inline(always)]
     pub fn next_key_is(&mut self, key: &'static str) -> bool {
-        let written = if self.fresh { &key[2..] } else { key };
-        let is_next = self.bytes[self.pos..].starts_with(written.as_bytes());
+        if self.fresh {
+            return self.first_key_is(&key[2..]);
+        }
+        let is_next = self.bytes[self.pos..].starts_with(key.as_bytes());
         if is_next {
-            self.pos += written.len();
+            self.pos += key.len();
+        }
+        is_next
+    }
+
+    fn first_key_is(&mut self, key: &'static str) -> bool {
+        let is_next = self.bytes[self.pos..].starts_with(key.as_bytes());
+        if is_next {
+            self.pos += key.len();
             self.fresh = false;
         }
         is_next
@@ -296,6 +306,9 @@ impl<'a> Reader<'a> {
         }
         let whole = self.pos;
         self.digits()?;
+        if let Some(real) = self.plain_real(start, whole) {
+            return Ok(Some(Figure::Real(real)));
+        }
         if self.bytes[whole] == b'0' && self.pos > whole + 1 {
             self.pos = whole;
             return Err(self.fault("not JSON: a number with a leading zero".to_owned()));
@@ -333,6 +346,25 @@ impl<'a> Reader<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// Reads the rest of a number that has a fraction, as most have, in one pass over its digits. `None`,
+    /// and nothing read, where there is more to say of it.
+    #[inline]
+    fn plain_real(&mut self, start: usize, whole: usize) -> Option<f64> {
+        let [b'.', b'0'..=b'9', ..] = self.bytes[self.pos..] else {
+            return None;
+        };
+        if self.bytes[whole] == b'0' && self.pos > whole + 1 {
+            return None;
+        }
+        let (real, len) = fast_float2::parse_partial::<f64, _>(&self.bytes[start..]).ok()?;
+        let end = start + len;
+        if !real.is_finite() || matches!(self.bytes.get(end), Some(b'e' | b'E')) {
+            return None;
+        }
+        self.pos = end;
+        Some(real)
     }
 
     /// Reads a token that Python writes for what has no number.

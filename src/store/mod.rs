@@ -3,6 +3,7 @@
 pub mod archives;
 mod bins;
 mod builds;
+mod cells;
 mod digest;
 pub mod events;
 pub mod export;
@@ -15,6 +16,7 @@ mod runs;
 pub mod schema;
 pub mod slos;
 pub mod sources;
+pub mod terminals;
 pub mod write;
 
 use std::fmt;

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
-use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, Value as Sql, ValueRef};
+use rusqlite::types::{FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 use serde_json::Value;
 
+use super::cells::Cells;
 use crate::journal::json::{Fault, Reader};
 use crate::journal::object::Object;
 use crate::journal::terminal::{AttemptFailure, CachedTokens, Terminal};
@@ -15,13 +16,14 @@ use crate::journal::{SCHEMA, SCHEMA_VERSION};
 
 /// A field's value as a table's cell. Null is the caller's business.
 trait Cell: Sized {
-    fn to_cell(&self) -> ToSqlOutput<'_>;
+    fn give(&self, cells: &mut impl Cells) -> Result<()>;
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self>;
 }
 
 impl Cell for i64 {
-    fn to_cell(&self) -> ToSqlOutput<'_> {
-        ToSqlOutput::Owned(Sql::Integer(*self))
+    #[inline(always)]
+    fn give(&self, cells: &mut impl Cells) -> Result<()> {
+        cells.int(*self)
     }
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
         cell.as_i64()
@@ -29,8 +31,9 @@ impl Cell for i64 {
 }
 
 impl Cell for bool {
-    fn to_cell(&self) -> ToSqlOutput<'_> {
-        ToSqlOutput::Owned(Sql::Integer(i64::from(*self)))
+    #[inline(always)]
+    fn give(&self, cells: &mut impl Cells) -> Result<()> {
+        cells.int(i64::from(*self))
     }
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
         cell.as_i64().map(|flag| flag != 0)
@@ -38,8 +41,9 @@ impl Cell for bool {
 }
 
 impl Cell for f64 {
-    fn to_cell(&self) -> ToSqlOutput<'_> {
-        ToSqlOutput::Owned(Sql::Real(*self))
+    #[inline(always)]
+    fn give(&self, cells: &mut impl Cells) -> Result<()> {
+        cells.real(*self)
     }
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
         cell.as_f64()
@@ -47,8 +51,9 @@ impl Cell for f64 {
 }
 
 impl Cell for Cow<'_, str> {
-    fn to_cell(&self) -> ToSqlOutput<'_> {
-        ToSqlOutput::Borrowed(ValueRef::Text(self.as_bytes()))
+    #[inline(always)]
+    fn give(&self, cells: &mut impl Cells) -> Result<()> {
+        cells.text(self)
     }
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
         cell.as_str().map(|text| Cow::Owned(text.to_owned()))
@@ -56,11 +61,8 @@ impl Cell for Cow<'_, str> {
 }
 
 impl Cell for Object {
-    fn to_cell(&self) -> ToSqlOutput<'_> {
-        if self.is_empty() {
-            return ToSqlOutput::Borrowed(ValueRef::Text(b"{}"));
-        }
-        ToSqlOutput::Owned(Sql::Text(compact(self)))
+    fn give(&self, cells: &mut impl Cells) -> Result<()> {
+        if self.is_empty() { cells.text("{}") } else { cells.text(&compact(self)) }
     }
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
         // Not a general JSON reader: it must take what was stored, however deep it nests.
@@ -84,8 +86,8 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Cell for CachedTokens {
-    fn to_cell(&self) -> ToSqlOutput<'_> {
-        self.0.to_cell()
+    fn give(&self, cells: &mut impl Cells) -> Result<()> {
+        self.0.give(cells)
     }
     fn from_cell(cell: ValueRef<'_>) -> FromSqlResult<Self> {
         Object::from_cell(cell).map(Self)
@@ -96,8 +98,6 @@ impl Cell for CachedTokens {
 pub(super) fn compact(object: &Object) -> String {
     serde_json::to_string(object).expect("a JSON object of text keys has a text form")
 }
-
-pub(crate) const NULL: ToSqlOutput<'static> = ToSqlOutput::Owned(Sql::Null);
 
 macro_rules! member {
     ($row:ident . $field:ident) => {
@@ -127,11 +127,11 @@ macro_rules! columns {
 
         /// Gives the cells of the row in the order of its column names.
         #[inline]
-        pub(crate) fn $cells<'r>(
-            row: &'r $row_type<'_>,
-            each: &mut impl FnMut(ToSqlOutput<'r>) -> Result<()>,
-        ) -> Result<()> {
-            $(each(member!(row.$field $(.$part)?).map_or(NULL, Cell::to_cell))?;)*
+        pub(super) fn $cells(row: &$row_type<'_>, cells: &mut impl Cells) -> Result<()> {
+            $(match member!(row.$field $(.$part)?) {
+                Some(value) => value.give(cells)?,
+                None => cells.null()?,
+            })*
             Ok(())
         }
 

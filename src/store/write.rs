@@ -6,33 +6,17 @@
 
 use foldhash::HashMap;
 
-use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
+use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Result, Statement, params, params_from_iter};
 
 use super::builds::{self, BUILD_COLUMNS};
 use super::events::{self, EVENT_COLUMNS, EVENT_FIELDS};
-use super::rows::{self, FAILURE_COLUMNS, TERMINAL_COLUMNS};
 use super::runs::Run;
 use super::sources::{self, Progress};
+use super::terminals::Inserts;
 use crate::journal::build::Build;
 use crate::journal::event::{Clock, Event};
-use crate::journal::terminal::{AttemptFailure, Terminal};
 use crate::journal::{SCHEMA, SCHEMA_VERSION};
-
-/// The columns of `terminals` that stand before and behind those of the journal's row.
-pub(crate) const TERMINAL_PLACE: &[&str] = &["run_id", "source_id", "byte_offset"];
-pub(crate) const TERMINAL_DERIVED: &[&str] = &[
-    "extra",
-    "attempt_failures",
-    "cached_tokens_max",
-    "recorded_attempts",
-    "recorded_decode_legs",
-    "last_recorded",
-    "retried",
-];
-/// The columns of `attempt_failures` that stand before and behind those of the journal's entry.
-pub(crate) const FAILURE_PLACE: &[&str] = &["terminal_id", "position", "run_id"];
-pub(crate) const FAILURE_DERIVED: &[&str] = &["extra", "attributed"];
 
 /// What became of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +74,7 @@ pub const MAX_RAW: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Writer<'c> {
     pub(super) connection: &'c Connection,
-    insert_terminal: Insert<'c>,
-    insert_failure: Insert<'c>,
+    pub(super) inserts: Inserts<'c>,
     insert_event: Statement<'c>,
     insert_build: Statement<'c>,
     insert_reject: Statement<'c>,
@@ -130,16 +113,7 @@ impl<'c> Writer<'c> {
         let event_fields: Vec<&str> = EVENT_FIELDS.iter().map(|(name, _)| *name).collect();
         Ok(Self {
             connection,
-            insert_terminal: Insert::new(insert(
-                "terminals",
-                &[TERMINAL_PLACE, TERMINAL_COLUMNS, TERMINAL_DERIVED],
-                "on conflict (run_id, arrived, rid) do nothing",
-            )?),
-            insert_failure: Insert::new(insert(
-                "attempt_failures",
-                &[FAILURE_PLACE, FAILURE_COLUMNS, FAILURE_DERIVED],
-                "",
-            )?),
+            inserts: Inserts::new(connection)?,
             insert_event: insert(
                 "events",
                 &[&["run_id", "source_id", "byte_offset", "digest"], EVENT_COLUMNS, &event_fields],
@@ -267,7 +241,7 @@ impl<'c> Writer<'c> {
     }
 
     /// Counts a terminal or an event of the current source, unless it is read again or late.
-    fn count_row(&mut self, byte_offset: u64) {
+    pub(super) fn count_row(&mut self, byte_offset: u64) {
         if byte_offset >= self.source.offset {
             self.source.run_rows += 1;
         }
@@ -294,120 +268,6 @@ impl<'c> Writer<'c> {
         }
         self.source.kept.push((self.connection.last_insert_rowid(), digest));
         Ok(Stored::New)
-    }
-
-    /// Stores a terminal of the current source, with its attempt failures.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub fn terminal(&mut self, row: &Terminal<'_>, byte_offset: u64) -> Result<Stored> {
-        self.count_row(byte_offset);
-        let Some(run_id) = self.meet(row.run.as_deref().unwrap_or_default(), byte_offset)?.run_id else {
-            return Ok(Stored::Forgotten);
-        };
-        let attempts = rows::attribute(row);
-        let failures = row.attempt_failures.as_deref().map(<[_]>::len);
-        let extra = rows::terminal_extra(row);
-
-        let mut bind = self.insert_terminal.binder();
-        bind(int(run_id))?;
-        bind(int(self.source.source_id))?;
-        bind(int(byte_offset.cast_signed()))?;
-        rows::terminal_cells(row, &mut bind)?;
-        bind(text(extra))?;
-        bind(failures.map_or(rows::NULL, |count| int(count as i64)))?;
-        let largest = row.cached_tokens.as_ref().and_then(|tokens| tokens.largest());
-        bind(largest.map_or(rows::NULL, int))?;
-        bind(int(attempts.recorded))?;
-        bind(int(attempts.recorded_decode_legs))?;
-        bind(int(i64::from(attempts.last_recorded)))?;
-        bind(int(i64::from(attempts.retried)))?;
-        drop(bind);
-        if self.insert_terminal.statement.raw_execute()? == 0 {
-            return self.compare(run_id, row);
-        }
-
-        let entries = row.attempt_failures.as_deref().unwrap_or_default();
-        if !entries.is_empty() {
-            let terminal_id = self.connection.last_insert_rowid();
-            for (position, (entry, attributed)) in entries.iter().zip(&attempts.attributed).enumerate() {
-                let mut bind = self.insert_failure.binder();
-                bind(int(terminal_id))?;
-                bind(int(position as i64))?;
-                bind(int(run_id))?;
-                rows::failure_cells(entry, &mut bind)?;
-                bind(text(rows::failure_extra(entry)))?;
-                bind(int(i64::from(*attributed)))?;
-                drop(bind);
-                self.insert_failure.statement.raw_execute()?;
-            }
-        }
-        let arrived = row.arrived.unwrap_or_default();
-        let is_late = self.source.is_late;
-        let run = self.runs.get_mut(row.run.as_deref().unwrap_or_default()).expect("it was just met");
-        run.cover(arrived);
-        if let Some(duration_s) = row.duration_s {
-            // The end moves the run's end only, also when the duration is negative.
-            run.cover(arrived.max(arrived + duration_s));
-            if !is_late {
-                run.wall.wrote(arrived + duration_s);
-            }
-        }
-        for at in entries.iter().filter_map(|entry| entry.at) {
-            run.cover(at);
-        }
-        run.kept.count(row, &attempts);
-        if run.kept.is_much() {
-            std::mem::take(&mut run.kept).save(self.connection, run_id)?;
-        }
-        Ok(Stored::New)
-    }
-
-    /// Whether the stored terminal of the row's identity is the same row.
-    #[cold]
-    fn compare(&self, run_id: i64, row: &Terminal<'_>) -> Result<Stored> {
-        let columns = TERMINAL_COLUMNS.join(", ");
-        let mut find = self.connection.prepare_cached(&format!(
-            "select {columns}, extra, attempt_failures, terminal_id from terminals
-             where run_id = ?1 and arrived = ?2 and rid = ?3"
-        ))?;
-        let key = params![run_id, row.arrived, row.rid.as_deref()];
-        let count = TERMINAL_COLUMNS.len();
-        let failures = row.attempt_failures.as_deref();
-        let (same, terminal_id) = find.query_row(key, |stored| {
-            let mut same = Comparison::new(stored);
-            rows::terminal_cells(row, &mut |cell| same.next(&cell))?;
-            same.next(&text(rows::terminal_extra(row)))?;
-            same.next(&failures.map_or(rows::NULL, |entries| int(entries.len() as i64)))?;
-            Ok((same.holds, stored.get::<_, i64>(count + 2)?))
-        })?;
-        if same && self.has_failures(terminal_id, failures.unwrap_or_default())? {
-            return Ok(Stored::Duplicate);
-        }
-        Ok(Stored::Conflict)
-    }
-
-    fn has_failures(&self, terminal_id: i64, entries: &[AttemptFailure<'_>]) -> Result<bool> {
-        if entries.is_empty() {
-            return Ok(true);
-        }
-        let columns = FAILURE_COLUMNS.join(", ");
-        let mut find = self.connection.prepare_cached(&format!(
-            "select {columns}, extra from attempt_failures where terminal_id = ?1 order by position"
-        ))?;
-        let mut stored = find.query([terminal_id])?;
-        for entry in entries {
-            let Some(stored) = stored.next()? else {
-                return Ok(false);
-            };
-            let mut same = Comparison::new(stored);
-            rows::failure_cells(entry, &mut |cell| same.next(&cell))?;
-            same.next(&text(rows::failure_extra(entry)))?;
-            if !same.holds {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// Stores an event of the current source.
@@ -458,65 +318,6 @@ impl<'c> Writer<'c> {
             reject.reason,
             &reject.raw[..reject.raw.len().min(MAX_RAW)],
         ])?;
-        Ok(())
-    }
-}
-
-fn int(int: i64) -> ToSqlOutput<'static> {
-    ToSqlOutput::Owned(Sql::Integer(int))
-}
-
-fn text(text: Option<String>) -> ToSqlOutput<'static> {
-    ToSqlOutput::Owned(text.map_or(Sql::Null, Sql::Text))
-}
-
-/// A prepared insert into a table of many columns, most of them null in most rows.
-#[derive(Debug)]
-struct Insert<'c> {
-    statement: Statement<'c>,
-    /// Of each column, whether the row before gave it a value.
-    bound: Vec<bool>,
-}
-
-impl<'c> Insert<'c> {
-    fn new(statement: Statement<'c>) -> Self {
-        let bound = vec![false; statement.parameter_count()];
-        Self { statement, bound }
-    }
-
-    /// Binds one cell after the other. A null is bound only over a value.
-    fn binder(&mut self) -> impl FnMut(ToSqlOutput<'_>) -> Result<()> + use<'_, 'c> {
-        let mut at = 0;
-        move |cell| {
-            let is_value = !matches!(cell, ToSqlOutput::Owned(Sql::Null));
-            let was_value = std::mem::replace(&mut self.bound[at], is_value);
-            at += 1;
-            if is_value || was_value { self.statement.raw_bind_parameter(at, cell) } else { Ok(()) }
-        }
-    }
-}
-
-/// Compares cells with a stored row's, column by column.
-struct Comparison<'s, 'r> {
-    stored: &'s rusqlite::Row<'r>,
-    at: usize,
-    holds: bool,
-}
-
-impl<'s, 'r> Comparison<'s, 'r> {
-    fn new(stored: &'s rusqlite::Row<'r>) -> Self {
-        Self { stored, at: 0, holds: true }
-    }
-
-    fn next(&mut self, cell: &ToSqlOutput<'_>) -> Result<()> {
-        let stored = self.stored.get_ref(self.at)?;
-        self.at += 1;
-        let cell = match cell {
-            ToSqlOutput::Borrowed(cell) => *cell,
-            ToSqlOutput::Owned(cell) => ValueRef::from(cell),
-            _ => return Ok(()),
-        };
-        self.holds &= cell == stored;
         Ok(())
     }
 }
