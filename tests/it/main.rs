@@ -34,4 +34,5 @@ mod retry;
 mod rotation;
 mod shell;
 mod sql;
+mod together;
 mod wall_clock;
