@@ -267,6 +267,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the text is not `null`.
+    #[inline]
     pub fn null(&mut self) -> Read<()> {
         self.word("null")
     }
@@ -275,6 +276,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the text is neither.
+    #[inline]
     pub fn flag(&mut self) -> Read<bool> {
         if self.bytes.get(self.pos) == Some(&b't') {
             self.word("true").map(|()| true)
@@ -283,7 +285,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, word: &str) -> Read<()> {
+    #[inline(always)]
+    fn word(&mut self, word: &'static str) -> Read<()> {
         if !self.bytes[self.pos..].starts_with(word.as_bytes()) {
             return Err(self.expected("a value"));
         }
@@ -295,7 +298,52 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When it is no number, or an integer beyond 64 bits signed.
+    #[inline]
     pub fn number(&mut self) -> Read<Option<Figure>> {
+        match self.plain_number() {
+            Some(figure) => Ok(Some(figure)),
+            None => self.any_number(),
+        }
+    }
+
+    /// Reads a number as nearly all are: not negative, without an exponent that fails, in one pass over its
+    /// digits. `None`, and nothing read, where there is more to say.
+    #[inline]
+    fn plain_number(&mut self) -> Option<Figure> {
+        /// Any number of so many digits fits 64 bits.
+        const SAFE_DIGITS: usize = 18;
+        let rest = &self.bytes[self.pos..];
+        let mut int = 0;
+        let mut len = 0;
+        while let Some(digit @ b'0'..=b'9') = rest.get(len)
+            && len < SAFE_DIGITS
+        {
+            int = int * 10 + i64::from(digit - b'0');
+            len += 1;
+        }
+        if len == 0 || (rest[0] == b'0' && len > 1) {
+            return None;
+        }
+        match rest[len..] {
+            [b'.', b'0'..=b'9', ..] => {
+                let (real, len) = fast_float2::parse_partial::<f64, _>(rest).ok()?;
+                if !real.is_finite() || matches!(rest.get(len), Some(b'e' | b'E')) {
+                    return None;
+                }
+                self.pos += len;
+                Some(Figure::Real(real))
+            }
+            [b'.' | b'e' | b'E' | b'0'..=b'9', ..] => None,
+            _ => {
+                self.pos += len;
+                Some(Figure::Int(int))
+            }
+        }
+    }
+
+    /// Reads any number, or says what is wrong with it.
+    #[cold]
+    fn any_number(&mut self) -> Read<Option<Figure>> {
         let start = self.pos;
         if let Some(repair) = self.no_number() {
             self.repairs.push(repair);
@@ -306,9 +354,6 @@ impl<'a> Reader<'a> {
         }
         let whole = self.pos;
         self.digits()?;
-        if let Some(real) = self.plain_real(start, whole) {
-            return Ok(Some(Figure::Real(real)));
-        }
         if self.bytes[whole] == b'0' && self.pos > whole + 1 {
             self.pos = whole;
             return Err(self.fault("not JSON: a number with a leading zero".to_owned()));
@@ -348,27 +393,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the rest of a number that has a fraction, as most have, in one pass over its digits. `None`,
-    /// and nothing read, where there is more to say of it.
-    #[inline]
-    fn plain_real(&mut self, start: usize, whole: usize) -> Option<f64> {
-        let [b'.', b'0'..=b'9', ..] = self.bytes[self.pos..] else {
-            return None;
-        };
-        if self.bytes[whole] == b'0' && self.pos > whole + 1 {
-            return None;
-        }
-        let (real, len) = fast_float2::parse_partial::<f64, _>(&self.bytes[start..]).ok()?;
-        let end = start + len;
-        if !real.is_finite() || matches!(self.bytes.get(end), Some(b'e' | b'E')) {
-            return None;
-        }
-        self.pos = end;
-        Some(real)
-    }
-
     /// Reads a token that Python writes for what has no number.
-    #[inline]
     fn no_number(&mut self) -> Option<Repair> {
         let start = self.pos;
         let is_minus = self.bytes.get(start) == Some(&b'-');
@@ -386,7 +411,6 @@ impl<'a> Reader<'a> {
         Some(Repair { at: start, what })
     }
 
-    #[inline]
     fn digits(&mut self) -> Read<()> {
         let len = digits_len(&self.bytes[self.pos..]);
         self.pos += len;

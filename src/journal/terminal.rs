@@ -321,11 +321,20 @@ impl Serialize for CachedTokens {
 }
 
 /// Consumes a null; otherwise the next value must be of `wanted` kind.
-#[inline]
+#[inline(always)]
 fn null_or(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
     if reader.begins(wanted) {
         return Ok(false);
     }
+    if reader.begins(Kind::Null) {
+        return reader.null().map(|()| true);
+    }
+    null_or_not(wanted, reader)
+}
+
+/// As [`null_or`], for a value whose first byte does not tell, or tells that it does not fit.
+#[cold]
+fn null_or_not(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
     match reader.peek()? {
         Kind::Null => reader.null().map(|()| true),
         kind if kind == wanted => Ok(false),

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::harness::{Contents, Lab, assert_contents, say, terminal};
+use super::harness::{Contents, Lab, assert_contents, page_size, say, terminal};
 use super::journals::{arrived, build, journal, run_name, short_terminal};
 use super::kills::{assert_complete, long_journal, undisturbed};
 
@@ -186,13 +186,14 @@ fn with_more_to_read() -> (Lab, Contents) {
 fn damaged_pages_are_said_and_a_new_database_is_complete() {
     let (lab, expected) = with_more_to_read();
     let whole = fs::read(lab.path("narwhal.db")).expect("there is a database");
-    let pages = whole.len() / 8_192;
+    let page_size = page_size(&whole);
+    let pages = whole.len() / page_size;
     let mut said_so = 0;
     for at in 0..24 {
         let page = at * pages / 24;
         let mut damaged = whole.clone();
         // Behind the header of the file.
-        let from = page * 8_192 + if page == 0 { 100 } else { 0 };
+        let from = page * page_size + if page == 0 { 100 } else { 0 };
         damaged[from..from + 2_000].fill(0xa5);
         lab.write("narwhal.db", &damaged);
         let run = lab.run(&["ingest", "a.jsonl"]);
@@ -230,9 +231,10 @@ fn damaged_pages_are_said_and_a_new_database_is_complete() {
 fn a_database_that_was_cut_off_is_said() {
     let (lab, _) = with_more_to_read();
     let whole = fs::read(lab.path("narwhal.db")).expect("there is a database");
+    let page_size = page_size(&whole);
     for eighths in 1..8 {
         // Within a page, and between two.
-        for len in [whole.len() * eighths / 8 + 100, whole.len() * eighths / 8 / 8_192 * 8_192] {
+        for len in [whole.len() * eighths / 8 + 100, whole.len() * eighths / 8 / page_size * page_size] {
             lab.write("narwhal.db", &whole[..len]);
             let run = lab.run(&["ingest", "a.jsonl"]);
             assert_eq!(run.code, 1, "{len}: {}", run.stderr);

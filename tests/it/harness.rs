@@ -239,6 +239,11 @@ pub fn rows(database: &Connection, sql: &str) -> Vec<Vec<Value>> {
         .unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
+/// The size of a page of a database, from the header of its file.
+pub fn page_size(database: &[u8]) -> usize {
+    usize::from(u16::from_be_bytes([database[16], database[17]]))
+}
+
 /// Asserts that two databases hold the same rows, table by table.
 #[track_caller]
 pub fn assert_same_contents(one: &Lab, other: &Lab, what: &str) {

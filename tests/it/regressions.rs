@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::harness::{Lab, build, fixture, gzip, say, terminal, zstd};
+use crate::harness::{Lab, build, fixture, gzip, page_size, say, terminal, zstd};
 
 const RUN: &str = "1795977936-56e568d1";
 
@@ -257,8 +257,9 @@ fn every_check_of_verify_can_break() {
     lab.write("j.jsonl", fixture("0.7.0-killed.jsonl"));
     lab.ingest("j.jsonl");
     let mut bytes = std::fs::read(lab.path("narwhal.db")).unwrap();
-    let middle = bytes.len() / 2 / 8192 * 8192;
-    bytes[middle..middle + 8192].fill(0xAA);
+    let page_size = page_size(&bytes);
+    let middle = bytes.len() / 2 / page_size * page_size;
+    bytes[middle..middle + page_size].fill(0xAA);
     lab.write("narwhal.db", &bytes);
     let run = lab.run(&["verify"]).exits(1);
     let said = format!("{}{}", run.stdout, run.stderr);
