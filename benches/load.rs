@@ -4,7 +4,7 @@
 //!
 //! split: lines out of the files. parse: each line as JSON. rows: each line as typed rows, the floor of
 //! every load. load: `ingest` into an empty database; then an ingest with nothing new, and one of a
-//! thousand rows more. redact. insert: rows that lie in memory already into an empty database. And each
+//! thousand rows more; and what the last tenth of the load took beside the first. redact. insert: rows that lie in memory already into an empty database. And each
 //! canned query on the database that was loaded, as a process of its own.
 //!
 //! Every figure is of this run: CPU (all threads, user and system) and wall seconds, lines and megabytes a
@@ -38,12 +38,31 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 /// As many bytes of the journal are parsed ahead to time the insert alone.
 const INSERTED_BYTES: u64 = 64 << 20;
 
-struct Quiet;
+/// Notes the CPU time at each commit of an ingest.
+#[derive(Default)]
+struct Commits {
+    /// How many bytes were committed, and the CPU seconds of the process then.
+    reached: Vec<(u64, f64)>,
+}
 
-impl Watcher for Quiet {
-    fn advanced(&mut self, _bytes: u64) {}
+impl Watcher for Commits {
+    fn advanced(&mut self, bytes: u64) {
+        let before = self.reached.last().map_or(0, |(bytes, _)| *bytes);
+        self.reached.push((before + bytes, cpu_s().0));
+    }
     fn skipped(&mut self, _bytes: u64) {}
     fn warn(&mut self, _message: &str) {}
+}
+
+impl Commits {
+    /// CPU seconds of the first tenth of so many bytes, and of the last, when it began at `began_s`.
+    fn first_and_last_tenth(&self, bytes: u64, began_s: f64) -> (f64, f64) {
+        let at = |tenths: u64| {
+            let reached = self.reached.iter().find(|(reached, _)| *reached * 10 >= bytes * tenths);
+            reached.map_or(began_s, |(_, cpu_s)| *cpu_s)
+        };
+        (at(1) - began_s, at(10) - at(9))
+    }
 }
 
 /// User and system seconds so far: of this process, and of its children that have ended.
@@ -205,10 +224,12 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("narwhal.db");
     let options = Options { is_final: false, is_strict: false, busy_timeout: BUSY_TIMEOUT };
-    let load = |journals: &[PathBuf]| {
+    let mut commits = Commits::default();
+    let mut load = |journals: &[PathBuf]| {
         let inputs: Vec<Input> = journals.iter().cloned().map(Input::File).collect();
-        drop(black_box(ingest(&database, &inputs, &options, &AtomicBool::new(false), &mut Quiet).unwrap()));
+        drop(black_box(ingest(&database, &inputs, &options, &AtomicBool::new(false), &mut commits).unwrap()));
     };
+    let (began_s, _) = cpu_s();
     let loaded = timed(|| load(&journals));
     show("load", size, &loaded, floor_s);
     println!(
@@ -221,6 +242,12 @@ fn main() {
     let more = folder.path().join("more.jsonl");
     thousand_more(first, &more);
     println!("{:20} {:9.3} wall ms", "1,000 rows more", timed(|| load(&[more])).wall_s * 1e3);
+    let (first_s, last_s) = commits.first_and_last_tenth(size.bytes, began_s);
+    println!(
+        "{:20} {last_s:.2} cpu s for the last tenth, {first_s:.2} for the first: {:.2}",
+        "",
+        last_s / first_s
+    );
     let redaction = timed(|| {
         let inputs: Vec<Input> = journals.iter().cloned().map(Input::File).collect();
         let key = Key::random().unwrap();

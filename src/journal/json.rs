@@ -10,8 +10,9 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
+use super::number::Figure;
 use super::object::Object;
-use super::scan::{digits_len, plain_len};
+use super::scan::plain_len;
 
 /// Objects and arrays may nest this deep, the outermost one counted.
 pub const MAX_DEPTH: usize = 128;
@@ -88,21 +89,12 @@ impl Kind {
     }
 }
 
-/// A JSON number as it was written: whole, or with a fraction or exponent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Figure {
-    /// Written without fraction and exponent.
-    Int(i64),
-    /// Written with a fraction or an exponent; always finite.
-    Real(f64),
-}
-
 /// The reader. Its position only grows.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    text: &'a str,
-    bytes: &'a [u8],
-    pos: usize,
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) pos: usize,
     depth: usize,
     /// Whether the innermost object or array has had no member yet.
     fresh: bool,
@@ -110,7 +102,7 @@ pub struct Reader<'a> {
     pub repairs: Vec<Repair>,
 }
 
-type Read<T> = Result<T, Fault>;
+pub(super) type Read<T> = Result<T, Fault>;
 
 impl<'a> Reader<'a> {
     /// A reader of `text` that begins at byte `pos`, which must be a character's first byte.
@@ -294,129 +286,6 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a number. `None` for what has no number: `NaN`, an infinity, a number beyond a float.
-    ///
-    /// # Errors
-    /// When it is no number, or an integer beyond 64 bits signed.
-    #[inline]
-    pub fn number(&mut self) -> Read<Option<Figure>> {
-        match self.plain_number() {
-            Some(figure) => Ok(Some(figure)),
-            None => self.any_number(),
-        }
-    }
-
-    /// Reads a number as nearly all are: not negative, without an exponent that fails, in one pass over its
-    /// digits. `None`, and nothing read, where there is more to say.
-    #[inline]
-    fn plain_number(&mut self) -> Option<Figure> {
-        /// Any number of so many digits fits 64 bits.
-        const SAFE_DIGITS: usize = 18;
-        let rest = &self.bytes[self.pos..];
-        let mut int = 0;
-        let mut len = 0;
-        while let Some(digit @ b'0'..=b'9') = rest.get(len)
-            && len < SAFE_DIGITS
-        {
-            int = int * 10 + i64::from(digit - b'0');
-            len += 1;
-        }
-        if len == 0 || (rest[0] == b'0' && len > 1) {
-            return None;
-        }
-        match rest[len..] {
-            [b'.', b'0'..=b'9', ..] => {
-                let (real, len) = fast_float2::parse_partial::<f64, _>(rest).ok()?;
-                if !real.is_finite() || matches!(rest.get(len), Some(b'e' | b'E')) {
-                    return None;
-                }
-                self.pos += len;
-                Some(Figure::Real(real))
-            }
-            [b'.' | b'e' | b'E' | b'0'..=b'9', ..] => None,
-            _ => {
-                self.pos += len;
-                Some(Figure::Int(int))
-            }
-        }
-    }
-
-    /// Reads any number, or says what is wrong with it.
-    #[cold]
-    fn any_number(&mut self) -> Read<Option<Figure>> {
-        let start = self.pos;
-        if let Some(repair) = self.no_number() {
-            self.repairs.push(repair);
-            return Ok(None);
-        }
-        if self.bytes.get(self.pos) == Some(&b'-') {
-            self.pos += 1;
-        }
-        let whole = self.pos;
-        self.digits()?;
-        if self.bytes[whole] == b'0' && self.pos > whole + 1 {
-            self.pos = whole;
-            return Err(self.fault("not JSON: a number with a leading zero".to_owned()));
-        }
-        let mut real = false;
-        if self.bytes.get(self.pos) == Some(&b'.') {
-            real = true;
-            self.pos += 1;
-            self.digits()?;
-        }
-        if matches!(self.bytes.get(self.pos), Some(b'e' | b'E')) {
-            real = true;
-            self.pos += 1;
-            if matches!(self.bytes.get(self.pos), Some(b'+' | b'-')) {
-                self.pos += 1;
-            }
-            self.digits()?;
-        }
-        let token = &self.text[start..self.pos];
-        if !real {
-            return match token.parse() {
-                Ok(int) => Ok(Some(Figure::Int(int))),
-                Err(_) => {
-                    self.pos = start;
-                    Err(self.fault("an integer beyond 64 bits signed".to_owned()))
-                }
-            };
-        }
-        // The grammar above is a subset of what `f64` parses, so only the range can fail.
-        match fast_float2::parse::<f64, _>(token) {
-            Ok(value) if value.is_finite() => Ok(Some(Figure::Real(value))),
-            _ => {
-                let what = "a number beyond a float read as null";
-                self.repairs.push(Repair { at: start, what });
-                Ok(None)
-            }
-        }
-    }
-
-    /// Reads a token that Python writes for what has no number.
-    fn no_number(&mut self) -> Option<Repair> {
-        let start = self.pos;
-        let is_minus = self.bytes.get(start) == Some(&b'-');
-        if !matches!(self.bytes.get(start + usize::from(is_minus)), Some(b'N' | b'I')) {
-            return None;
-        }
-        let tokens = [
-            ("NaN", "NaN read as null"),
-            ("Infinity", "Infinity read as null"),
-            ("-Infinity", "-Infinity read as null"),
-        ];
-        let (token, what) =
-            tokens.into_iter().find(|(token, _)| self.bytes[start..].starts_with(token.as_bytes()))?;
-        self.pos += token.len();
-        Some(Repair { at: start, what })
-    }
-
-    fn digits(&mut self) -> Read<()> {
-        let len = digits_len(&self.bytes[self.pos..]);
-        self.pos += len;
-        if len == 0 { Err(self.expected("a digit")) } else { Ok(()) }
-    }
-
     /// Reads a string.
     ///
     /// # Errors
@@ -582,7 +451,7 @@ impl<'a> Reader<'a> {
     }
 
     #[cold]
-    fn expected(&self, what: &str) -> Fault {
+    pub(super) fn expected(&self, what: &str) -> Fault {
         self.fault(match self.text[self.pos.min(self.text.len())..].chars().next() {
             None => format!("not JSON: ends where {what} should stand"),
             Some('\0') => "a NUL byte".to_owned(),
@@ -590,7 +459,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn fault(&self, why: String) -> Fault {
+    pub(super) fn fault(&self, why: String) -> Fault {
         Fault::Syntax { at: self.pos, why }
     }
 }

@@ -23,44 +23,9 @@ pub(super) fn plain_len(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().position(stops).unwrap_or(bytes.len() - at)
 }
 
-/// How many digits the bytes begin with.
-#[inline]
-pub(super) fn digits_len(bytes: &[u8]) -> usize {
-    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
-    let mut at = 0;
-    while let Some((chunk, _)) = bytes[at..].split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        // The top bit of each byte above `9`, and of each below `0`. The lowest marked byte is right; a
-        // carry or a borrow can only mark bytes above it wrongly.
-        let above = word.wrapping_add(u64::from_ne_bytes([0x7f - b'9'; 8]));
-        let below = word.wrapping_sub(u64::from_ne_bytes([b'0'; 8]));
-        let marks = (above | below) & TOPS;
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    at + bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_end_at_the_first_byte_that_is_none() {
-        for len in 0..30 {
-            for stop in 0..=u8::MAX {
-                let mut bytes = vec![b'0' + (len % 10) as u8; len];
-                bytes.push(stop);
-                for behind in [&b""[..], b"0123456789", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff"] {
-                    let bytes = [&bytes[..], behind].concat();
-                    let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                    assert_eq!(digits_len(&bytes), expected, "{bytes:?}");
-                }
-            }
-        }
-    }
 
     #[test]
     fn plain_text_ends_at_the_first_quote_escape_or_control_character() {
