@@ -148,7 +148,7 @@ mod tests {
             let text = format!("{token}{behind}");
             let mut reader = Reader::new(&text, 0);
             let read = reader.number();
-            match (token.parse::<i64>(), token.parse::<f64>().unwrap()) {
+            match (token.parse::<i64>(), token.parse::<f64>().expect("it is a number")) {
                 (Ok(int), _) if is_whole => assert_eq!(read, Ok(Some(Figure::Int(int))), "{text}"),
                 (Err(_), _) if is_whole => {
                     assert!(read.is_err() && reader.position() == 0, "{text}: {read:?}");

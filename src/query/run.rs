@@ -95,13 +95,25 @@ pub fn run(connection: &mut Connection, sql: &str, bound: &[Bound], sink: &mut d
     sink.columns(&names)?;
     let mut rows = statement.raw_query();
     let mut count = 0;
-    while let Some(row) = rows.next().context("the query failed")? {
+    while let Some(row) = rows.next().map_err(failed)? {
         let cells = (0..names.len()).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>()?;
         sink.row(&cells)?;
         count += 1;
     }
     sink.end()?;
     Ok(count)
+}
+
+fn failed(error: rusqlite::Error) -> anyhow::Error {
+    let is_overflow =
+        matches!(&error, rusqlite::Error::SqliteFailure(_, Some(why)) if why == "integer overflow");
+    anyhow::Error::new(error).context(if is_overflow {
+        "the query failed: a sum is beyond 64 bits signed, so some row counts more than a request can have; \
+         `narwhal-jq sql 'select run, rid, input_len, output_len, cached_tokens_max from requests where \
+         max(coalesce(input_len, 0), coalesce(output_len, 0), coalesce(cached_tokens_max, 0)) > 1e12'` shows it"
+    } else {
+        "the query failed"
+    })
 }
 
 /// Keeps an answer, for the tool's own use of a short one.

@@ -424,6 +424,20 @@ fn attainment_is_null_when_nothing_was_scored() {
 }
 
 #[test]
+fn a_sum_beyond_64_bits_is_said_and_the_row_is_found() {
+    let mut journal = Journal::default();
+    journal.terminal(RUN, 1.0, "completed", json!({"input_len": i64::MAX, "duration_s": 0.5}));
+    journal.terminal(RUN, 1.0, "completed", json!({"input_len": 7, "duration_s": 0.5}));
+    let lab = journal.ingested();
+    let stderr = lab.run(&["query", "throughput"]).exits(1).stderr;
+    assert!(stderr.starts_with("error: the query failed: a sum is beyond 64 bits signed"), "{stderr}");
+    let sql = stderr.split('\'').nth(1).expect("it says how to find the row");
+    let found = lab.run(&["sql", sql, "--format", "csv"]).exits(0).stdout;
+    assert_eq!(found.lines().count(), 2, "{found}");
+    assert!(found.contains(&i64::MAX.to_string()), "{found}");
+}
+
+#[test]
 fn a_window_takes_its_start_and_leaves_its_end() {
     let mut journal = Journal::default();
     // Arrivals at 0, 1, 2 and 3.5 s of the run, which ends at 102 + 2 = 104: 4 s long.
