@@ -28,14 +28,15 @@ pub enum Format {
     Markdown,
 }
 
-/// A sink that writes in `format`. With `is_terminal`, text in CSV cannot drive the terminal.
+/// A sink that writes in `format`. With `is_terminal`, text in CSV cannot drive the terminal, and a table
+/// that is too wide for it is turned.
 ///
 /// # Errors
 /// When nothing can be written.
 pub fn sink<'w>(format: Format, out: &'w mut dyn Write, is_terminal: bool) -> io::Result<Box<dyn Sink + 'w>> {
     let style = csv::Style { is_escaped: is_terminal, ..csv::Style::PLAIN };
     Ok(match format {
-        Format::Table => Box::new(table::Table::aligned(out)),
+        Format::Table => Box::new(table::Table::aligned(out, is_terminal)),
         Format::Markdown => Box::new(table::Table::markdown(out)),
         Format::Csv => Box::new(csv::Csv::new(out, style)?),
         Format::Json => Box::new(json::Json::array(out)),
