@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-use super::number::Figure;
 use super::object::Object;
 use super::scan::plain_len;
 
@@ -89,7 +88,16 @@ impl Kind {
     }
 }
 
-/// The reader. Its position only grows.
+/// A JSON number as it was written: whole, or with a fraction or exponent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// Written without fraction and exponent.
+    Int(i64),
+    /// Written with a fraction or an exponent; always finite.
+    Real(f64),
+}
+
+/// The reader. Its position only grows. Numbers are read in `number`.
 #[derive(Debug)]
 pub struct Reader<'a> {
     pub(super) text: &'a str,

@@ -14,7 +14,7 @@ pub mod event;
 pub mod inputs;
 pub mod json;
 pub mod lines;
-pub mod number;
+mod number;
 pub mod object;
 pub mod pieces;
 pub mod row;

@@ -1,15 +1,6 @@
 //! Numbers, as the writer and others write them, and the tokens that Python writes for none.
 
-use super::json::{Read, Reader, Repair};
-
-/// A JSON number as it was written: whole, or with a fraction or exponent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Figure {
-    /// Written without fraction and exponent.
-    Int(i64),
-    /// Written with a fraction or an exponent; always finite.
-    Real(f64),
-}
+use super::json::{Figure, Read, Reader, Repair};
 
 impl Reader<'_> {
     /// Reads a number. `None` for what has no number: `NaN`, an infinity, a number beyond a float.

@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::json::{Fault, Kind, Reader};
-use super::number::Figure;
+use super::json::{Fault, Figure, Kind, Reader};
 use super::object::{Object, drop_nulls};
 
 /// The terminal values that the writer's releases up to 0.7.0 use.
