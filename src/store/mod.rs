@@ -19,11 +19,11 @@ pub mod sources;
 pub mod terminals;
 pub mod write;
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -37,6 +37,10 @@ const PAGE_SIZE: u32 = 16384;
 
 /// Page cache while writing, most of the memory that an ingest takes.
 const CACHE_KIB: u32 = 32 * 1024;
+
+/// Changed pages of a batch stay in memory up to so much. Before it is committed they could be written only
+/// while nobody reads, where there is no write-ahead log. A batch changes 25 MiB, one of many long rows more.
+const SPILL_KIB: u32 = 64 * 1024;
 
 /// Opens the database for reading.
 ///
@@ -94,18 +98,27 @@ impl fmt::Display for Unready {
 
 impl std::error::Error for Unready {}
 
-/// How long to wait for a lock, in milliseconds. SQLite's handler is a plain function, so it is told
-/// here; a process has one such wish.
-static BUSY_TIMEOUT_MS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// How long to wait for a lock, in milliseconds. SQLite's handler is a plain function, so it is told
+    /// here; a thread has one such wish.
+    static PATIENCE_MS: Cell<u64> = const { Cell::new(0) };
+}
 
 /// Waits for a lock by asking every millisecond. SQLite's own waiting asks ten times a second once it
 /// has waited a while, and never meets the short pause between two batches of another ingest.
+///
+/// Who has waited in vain does not wait again: SQLite goes on when it cannot make room in its cache because
+/// somebody reads, and would wait as long for each page. The commit fails then.
 fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
-    let millis = u64::try_from(busy_timeout.as_millis()).unwrap_or(u64::MAX);
-    BUSY_TIMEOUT_MS.store(millis, Ordering::Relaxed);
+    PATIENCE_MS.set(u64::try_from(busy_timeout.as_millis()).unwrap_or(u64::MAX));
     connection.busy_handler(Some(|asked| {
-        std::thread::sleep(Duration::from_millis(1));
-        u64::try_from(asked).unwrap_or(0) < BUSY_TIMEOUT_MS.load(Ordering::Relaxed)
+        let waits = u64::try_from(asked).is_ok_and(|asked| asked < PATIENCE_MS.get());
+        if waits {
+            std::thread::sleep(Duration::from_millis(1));
+        } else {
+            PATIENCE_MS.set(0);
+        }
+        waits
     }))
 }
 
@@ -133,6 +146,7 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
         // refers to, and `verify` checks them. The bundled SQLite would.
         connection.pragma_update(None, "foreign_keys", false)?;
         connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
+        connection.pragma_update(None, "cache_spill", SPILL_KIB * 1024 / PAGE_SIZE)?;
         if !is_new {
             switch_to_wal(&connection, busy_timeout)?;
         }

@@ -378,3 +378,55 @@ fn a_lock_that_is_held_too_long_ends_busy_and_one_whose_holder_is_killed_is_free
     lab.run(&["ingest", "a.jsonl", "--busy-timeout", "0.2"]).exits(0);
     assert_complete(&lab, "a.jsonl", &expected, "the lock is free");
 }
+
+/// A new database has no write-ahead log yet: whoever reads it keeps the ingest from writing, also when its
+/// cache is full in the middle of a batch.
+#[test]
+fn a_reader_of_a_first_load_is_waited_for_once_and_nothing_is_half_done() {
+    // One batch, and more than stays in memory.
+    const ROWS: u64 = 45_000;
+    let long = "x".repeat(2_000);
+    let rows = (1..=ROWS).map(|at| {
+        terminal(RUN, &format!("r{at}"), at as f64).replace("{", &format!("{{\"client_rid\": \"{long}\", "))
+    });
+    let lab = Lab::new();
+    lab.write("a.jsonl", rows.collect::<Vec<_>>().join("\n") + "\n");
+    let mut met = false;
+    // The reader is in time, or the machine was busy with other things.
+    for _ in 0..10 {
+        let mut child = lab.command(&["-q", "ingest", "a.jsonl", "--busy-timeout", "1"]);
+        let mut child = child.stderr(Stdio::piped()).spawn().expect("it can be started");
+        let started = Instant::now();
+        let reader = loop {
+            assert!(started.elapsed() < Duration::from_secs(30), "the database is there");
+            let Ok(reader) = Connection::open(lab.path("narwhal.db")) else { continue };
+            if reader.execute_batch("begin; select count(*) from terminals").is_ok() {
+                break reader;
+            }
+        };
+        let before: i64 = reader.query_row("select count(*) from terminals", [], |row| row.get(0)).unwrap();
+        while child.try_wait().expect("it can be asked").is_none() {
+            if started.elapsed() > Duration::from_secs(60) {
+                child.kill().expect("a child can be killed");
+                panic!("it waits for a second again and again");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let output = child.wait_with_output().expect("it has ended");
+        let after: i64 = reader.query_row("select count(*) from terminals", [], |row| row.get(0)).unwrap();
+        drop(reader);
+        if before == 0 {
+            met = true;
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(4), "{said}");
+            assert!(said.contains("the database narwhal.db is busy: "), "{said}");
+            assert_eq!(after, 0, "nothing is half done");
+            break;
+        }
+        fs::remove_file(lab.path("narwhal.db")).expect("it is there");
+    }
+    assert!(met, "the reader came before the first commit");
+    lab.ingest("a.jsonl");
+    assert_eq!(lab.number("select count(*) from terminals"), ROWS as i64);
+    lab.run(&["verify"]).exits(0);
+}
