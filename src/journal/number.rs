@@ -2,6 +2,10 @@
 
 use super::json::{Figure, Read, Reader, Repair};
 
+/// `fast_float2`, as the standard library, takes an exponent beyond 65535 for one that leads to 0 or infinity.
+/// In a number of more digits it need not.
+const MAX_FAST: usize = 1 << 15;
+
 impl Reader<'_> {
     /// Reads a number. `None` for what has no number: `NaN`, an infinity, a number beyond a float.
     ///
@@ -36,7 +40,8 @@ impl Reader<'_> {
         match rest[len..] {
             [b'.', b'0'..=b'9', ..] => {
                 let (real, len) = fast_float2::parse_partial::<f64, _>(rest).ok()?;
-                if !real.is_finite() || matches!(rest.get(len), Some(b'e' | b'E')) {
+                let is_all = real.is_finite() && !matches!(rest.get(len), Some(b'e' | b'E'));
+                if !is_all || len > MAX_FAST {
                     return None;
                 }
                 self.pos += len;
@@ -91,15 +96,18 @@ impl Reader<'_> {
                 }
             };
         }
-        // The grammar above is a subset of what `f64` parses, so only the range can fail.
-        match fast_float2::parse::<f64, _>(token) {
-            Ok(value) if value.is_finite() => Ok(Some(Figure::Real(value))),
-            _ => {
-                let what = "a number beyond a float read as null";
-                self.repairs.push(Repair { at: start, what });
-                Ok(None)
-            }
+        // What was read is a number, so only its range can fail.
+        let value = if token.len() > MAX_FAST {
+            serde_json::from_str(token).ok()
+        } else {
+            fast_float2::parse::<f64, _>(token).ok()
+        };
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            return Ok(Some(Figure::Real(value)));
         }
+        let what = "a number beyond a float read as null";
+        self.repairs.push(Repair { at: start, what });
+        Ok(None)
     }
 
     /// Reads a token that Python writes for what has no number.
@@ -210,6 +218,22 @@ mod tests {
                 format!("E{exponent}"),
             ];
             assert_read(&format!("{sign}{whole}{}", behind[dice(4) as usize]));
+        }
+    }
+
+    #[test]
+    fn many_digits_may_make_up_for_a_large_exponent() {
+        let zeros = |count: usize| "0".repeat(count);
+        for (text, value) in [
+            (format!("0.{}1e65531", zeros(65_530)), Some(1.0)),
+            (format!("0.{}1e655360", zeros(65_530)), None),
+            (format!("0.{}1e655360", zeros(655_359)), Some(1.0)),
+            (format!("1{}.5e-655360", zeros(65_530)), Some(0.0)),
+            (format!("1{}.0e-700000", zeros(700_000)), Some(1.0)),
+            (format!("1{}.0e-32000", zeros(32_000)), Some(1.0)),
+        ] {
+            let read = Reader::new(&text, 0).number();
+            assert_eq!(read, Ok(value.map(Figure::Real)), "{} bytes", text.len());
         }
     }
 
