@@ -102,22 +102,22 @@ impl Writer<'_> {
         let before = self.connection.last_insert_rowid() - count as i64;
         let mut next = before;
         for row in rows {
-            let new = if count == rows.len() {
+            let became = if count == rows.len() {
                 Stored::New
             } else {
                 self.look(row, (count > 0).then_some(before))?
             };
-            stored[row.at] = new;
-            if new == Stored::New {
+            stored[row.at] = became;
+            if became == Stored::New {
                 next += 1;
-                self.stored(row, next)?;
+                self.complete(row, next)?;
             }
         }
         Ok(())
     }
 
     /// Stores what belongs to a new terminal, and notes what it says of its run.
-    fn stored(&mut self, wanted: &Wanted<'_>, terminal_id: i64) -> Result<()> {
+    fn complete(&mut self, wanted: &Wanted<'_>, terminal_id: i64) -> Result<()> {
         let Wanted { row, run_id, attempts, .. } = wanted;
         let entries = row.attempt_failures.as_deref().unwrap_or_default();
         let insert = &mut self.inserts.failure;
