@@ -199,3 +199,23 @@ fn a_row_that_stands_at_the_same_byte_of_another_file_is_a_duplicate() {
     let total = ingest_here(&lab, "b.jsonl").total;
     assert_eq!((total.terminals, total.duplicates, total.rejected), (1, TOGETHER as u64 - 1, 0));
 }
+
+#[test]
+fn a_conflict_among_rows_of_a_forgotten_run_is_told_at_its_own_line() {
+    let lab = Lab::new();
+    let terminal = |run, number, variant| Written::Terminal { run, number, variant }.line() + "\n";
+    lab.write("a.jsonl", terminal(0, 1, 0) + &terminal(1, 7, 0));
+    ingest_here(&lab, "a.jsonl");
+    lab.run(&["forget", "--run", &run_name(0)]).exits(0);
+    // Every other row is of the forgotten run; of the others one is known with another content.
+    let row = |at: u64| match at {
+        7 => terminal(1, 7, 1),
+        _ => terminal(at % 2, 100 + at, 0),
+    };
+    let rows = 2 * TOGETHER as u64;
+    lab.write("b.jsonl", (0..rows).map(row).collect::<String>());
+    let total = ingest_here(&lab, "b.jsonl").total;
+    assert_eq!((total.forgotten, total.terminals, total.rejected), (rows / 2, rows / 2 - 1, 1));
+    let told = lab.rows("select line_no, cast(raw as text) from rejects");
+    assert_eq!(told, [[Value::Integer(8), Value::Text(row(7).trim_end().to_owned())]]);
+}
