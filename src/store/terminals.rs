@@ -169,9 +169,12 @@ impl Writer<'_> {
             let terminal_id = stored.get::<_, i64>(count + 2)?;
             let is_new = before.is_some_and(|before| terminal_id > before)
                 && stored.get::<_, u64>(count + 3)? == *byte_offset;
+            if is_new {
+                return Ok((true, terminal_id, true));
+            }
             let mut same = Comparison::new(stored);
             kept_cells(row, &mut same)?;
-            Ok((same.holds, terminal_id, is_new))
+            Ok((same.holds, terminal_id, false))
         })?;
         if is_new {
             return Ok(Stored::New);
