@@ -9,7 +9,7 @@
 //! | a line to rows and damaged parts | [`journal::pieces`], [`journal::json`] | SQLite |
 //! | typed rows | [`journal::row`]: [`journal::build`], [`journal::terminal`], [`journal::event`] | SQLite |
 //! | rows to tables and back | [`store::rows`], [`store::events`], `store::builds` | files |
-//! | duplicates, conflicts, rejects | [`store::write`] | how lines are read |
+//! | duplicates, conflicts | [`store::terminals`] | how lines are read |
 //! | spans and clocks of runs, and their builds | `store::runs`, `store::inference` | how lines are read |
 //! | runs that were forgotten | [`store::forgotten`] | how lines are read |
 //! | counts kept for the common questions | [`store::kept`], `store::bins` | how lines are read |

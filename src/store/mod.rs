@@ -31,7 +31,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::exit::{Exit, Failure, is_busy};
 
-/// A row takes about 310 bytes, its indexes 150: a page holds some forty. With half of it a load took 0.2 CPU s
+/// A row takes about 310 bytes, its indexes 150. With half of this a load took 0.2 CPU s
 /// more of 6.5 for a million rows, with twice as much 0.1 s less, and the least database was 800 KiB.
 const PAGE_SIZE: u32 = 16384;
 

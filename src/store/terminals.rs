@@ -41,6 +41,8 @@ impl<'c> Inserts<'c> {
     pub(super) fn new(connection: &'c Connection) -> Result<Self> {
         let terminal = [TERMINAL_PLACE, TERMINAL_COLUMNS, TERMINAL_DERIVED].concat();
         let failure = [FAILURE_PLACE, FAILURE_COLUMNS, FAILURE_DERIVED].concat();
+        // `or ignore` and not `on conflict`, with which a load takes a sixth longer. It can only meet the
+        // identity: no row comes here without what must not be null.
         Ok(Self {
             together: Insert::new(connection, "or ignore into terminals", &terminal, TOGETHER)?,
             one: Insert::new(connection, "or ignore into terminals", &terminal, 1)?,

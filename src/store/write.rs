@@ -1,4 +1,4 @@
-//! Writes rows: one prepared insert per table, duplicates, conflicts, rejects. Runs are in `runs`.
+//! Writes rows in transactions: builds, events, rejects. Terminals are in `terminals`, runs in `runs`.
 //!
 //! Everything between [`Writer::begin`] and [`Writer::commit`] is one transaction, the source's
 //! new position included. What the writer remembers between transactions is only what the
