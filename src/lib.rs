@@ -33,5 +33,6 @@ pub mod journal;
 pub mod output;
 pub mod query;
 pub mod redact;
+pub mod selection;
 pub mod store;
 pub mod text;

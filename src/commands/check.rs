@@ -4,13 +4,16 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 
-use super::{Teller, open_to_read};
+use super::{Teller, open_to_read, select};
 use crate::cli::{Check, Global};
 use crate::exit::Exit;
 use crate::query::check::{Held, Limits, check};
+use crate::text::escaped;
 
 pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
+    let teller = Teller::new(global);
+    let selection = select(&mut connection, &flags.selection, teller)?;
     let limits = Limits {
         min_attainment: flags.min_attainment,
         max_failure_rate: flags.max_failure_rate,
@@ -19,8 +22,6 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let given = |name: &str| {
         let number = |value: Option<f64>| value.map(|value| value.to_string());
         match name {
-            "run" => flags.run.clone(),
-            "last" => number(flags.last),
             "ttft" => number(flags.ttft),
             "tpot" => number(flags.tpot),
             "slo" => flags.slo.clone(),
@@ -28,7 +29,7 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
             _ => None,
         }
     };
-    let (findings, caveats) = check(&mut connection, &limits, given)?;
+    let (findings, caveats) = check(&mut connection, &selection, &limits, given)?;
     let mut out = io::stdout().lock();
     for finding in &findings {
         let held = match finding.held {
@@ -36,14 +37,17 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
             Held::No => "FAILS",
             Held::Unknown => "unknown",
         };
-        writeln!(out, "{held:7}  {}  {}", finding.run, finding.words)?;
+        writeln!(out, "{held:7}  {}  {}", escaped(&finding.scope), finding.words)?;
     }
     out.flush()?;
     for caveat in caveats {
-        Teller::new(global).note(&caveat);
+        teller.note(&caveat);
     }
     if findings.iter().all(|finding| finding.held == Held::Unknown) {
-        Teller::new(global).warn("nothing was measured that could hold");
+        match &selection.emptied_by {
+            Some(why) => teller.warn(&format!("nothing was measured that could hold: {why}")),
+            None => teller.warn("nothing was measured that could hold"),
+        }
         return Ok(Exit::NotHeld);
     }
     let fails = findings.iter().any(|finding| finding.held == Held::No);

@@ -9,6 +9,7 @@ mod interrupt;
 mod query;
 mod redact;
 mod rejects;
+mod schema;
 mod show;
 mod slo;
 mod sql;
@@ -21,15 +22,18 @@ use std::fs::Metadata;
 use std::path::Path;
 
 use anyhow::Result;
+use chrono::Utc;
 use rusqlite::Connection;
 
-use crate::cli::{Color, Global, OutputFlags, RedactFlags, Subcommanded, Wanted};
+use crate::cli::{Color, Global, OutputFlags, RedactFlags, SelectionFlags, Subcommanded, Wanted};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::target::Target;
+use crate::query::functions;
 use crate::query::run::{self, Bound};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
+use crate::selection::{self, Selection};
 use crate::store;
 use crate::store::sources::{self, FileId};
 use crate::text::escaped;
@@ -59,6 +63,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Compare(flags) => compare::run(global, flags),
         Subcommanded::Check(flags) => check::run(global, flags),
         Subcommanded::Sql(flags) => sql::run(global, flags),
+        Subcommanded::Schema(flags) => schema::run(global, flags),
         Subcommanded::Export(wanted) => export::run(global, wanted),
         Subcommanded::Redact(flags) => redact::run(global, flags),
         Subcommanded::Slo(action) => slo::run(global, action),
@@ -176,5 +181,35 @@ fn answer_redacted(
 
 /// Opens the database of the global flags for reading.
 fn open_to_read(global: &Global) -> Result<Connection> {
-    store::open_to_read(&global.db, global.busy_timeout)
+    let connection = store::open_to_read(&global.db, global.busy_timeout)?;
+    functions::add(&connection)?;
+    Ok(connection)
+}
+
+/// Makes what the flags choose the selection of the connection, and says what its reader must know.
+fn select(connection: &mut Connection, flags: &SelectionFlags, teller: Teller) -> Result<Selection> {
+    let now = Utc::now();
+    let selection = selection::choose(connection, &flags.asked(now)?, now)?;
+    selection.install(connection)?;
+    for note in &selection.notes {
+        teller.note(note);
+    }
+    Ok(selection)
+}
+
+/// The failure of a statement that was given a selection and does not read it.
+fn unread_selection(what: &str) -> Failure {
+    Failure::usage(format!(
+        "{what} does not read `selection`, so nothing can be chosen for it: join it, as in `from selection as s cross \
+         join terminals as t where t.run_id = s.run_id and t.arrived >= s.from_s and t.arrived < s.to_s` (of events \
+         e.place_s) and group by s.scope"
+    ))
+}
+
+/// Says that there are no rows, and why where the selection is the reason.
+fn tell_no_rows(selection: &Selection, teller: Teller) {
+    match &selection.emptied_by {
+        Some(why) => teller.note(&format!("no rows: {why}")),
+        None => teller.note("no rows"),
+    }
 }

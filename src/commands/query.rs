@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use rusqlite::Connection;
 
-use super::{Teller, answer_redacted, ingest, interrupt, open_to_read, redactor};
-use crate::cli::{Ask, Global, PARAMETER};
-use crate::exit::Exit;
-use crate::query::catalog::Query;
+use super::{Teller, answer_redacted, ingest, interrupt, open_to_read, redactor, select, tell_no_rows, unread_selection};
+use crate::cli::{Ask, Global, PARAMETER, SelectionFlags};
+use crate::exit::{Exit, Failure};
+use crate::query::catalog::{self, Query};
 use crate::query::datasette::metadata;
-use crate::query::{caveats, params};
+use crate::query::run::Signature;
+use crate::query::written::written;
+use crate::query::{caveats, faster, params};
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
@@ -26,6 +29,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     let Some(query) = &ask.query else {
         list(&ask.catalog)?;
+        tell_own_faults(global, &ask.catalog, teller);
         return Ok(Exit::Done);
     };
     let exit = match ask.flags.ingest.as_slice() {
@@ -37,19 +41,50 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     interrupt::end_on_signal()?;
     let mut connection = open_to_read(global)?;
+    let signature = own_signature(query, &mut connection)?;
+    if signature.is_some_and(|signature| !signature.reads_selection) && ask.flags.selection.is_given() {
+        return Err(unread_selection(&format!("the query {}", query.name)).into());
+    }
+    check_by(query, &ask.flags.selection)?;
+    let selection = select(&mut connection, &ask.flags.selection, teller)?;
     let bound = params::bind(&connection, query, |name| {
         ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
     })?;
+    if ask.flags.sql {
+        writeln!(io::stdout(), "{};", written(query, &selection, &bound)?)?;
+        return Ok(exit);
+    }
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
-    let rows = answer_redacted(&mut connection, &query.sql, &bound, &ask.flags.output, redactor.as_ref())?;
+    let sql = faster::statement(query, &selection);
+    let rows = answer_redacted(&mut connection, sql, &bound, &ask.flags.output, redactor.as_ref())?;
     if rows == 0 {
-        teller.note("no rows");
+        tell_no_rows(&selection, teller);
     }
     for caveat in caveats {
         teller.note(&caveat);
     }
     Ok(exit)
+}
+
+/// A query of the user's own may read tables of its own: whether header and statement agree is known only now.
+fn own_signature(query: &Query, connection: &mut Connection) -> Result<Option<Signature>> {
+    let Some(file) = &query.file else { return Ok(None) };
+    let checked = catalog::check(query, connection);
+    checked.map(Some).with_context(|| format!("the query file {}", file.display()))
+}
+
+/// Groups mean nothing to a query whose rows are runs, requests, events or intervals.
+fn check_by(query: &Query, flags: &SelectionFlags) -> Result<()> {
+    let has_scope = query.columns.first().is_some_and(|column| column.name == "scope");
+    if flags.by.is_some() && !has_scope && query.file.is_none() {
+        let message = format!(
+            "--by groups what is counted, and a row of {} is no group: leave --by out",
+            query.name
+        );
+        return Err(Failure::usage(message).into());
+    }
+    Ok(())
 }
 
 /// The catalog in groups, a line each.
@@ -71,4 +106,18 @@ fn list(catalog: &[Query]) -> Result<()> {
     }
     writeln!(out, "`narwhal-jq query NAME --help` is the manual of a query.")?;
     Ok(())
+}
+
+/// Says which of the user's queries cannot be asked of the database, when there is one.
+fn tell_own_faults(global: &Global, catalog: &[Query], teller: Teller) {
+    let own = || catalog.iter().filter(|query| query.file.is_some());
+    if own().next().is_none() {
+        return;
+    }
+    let Ok(mut connection) = open_to_read(global) else { return };
+    for query in own() {
+        if let Err(fault) = own_signature(query, &mut connection) {
+            teller.warn(&format!("{fault:#}"));
+        }
+    }
 }

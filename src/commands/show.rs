@@ -11,7 +11,8 @@ use crate::exit::Exit;
 use crate::output::target::Target;
 use crate::output::{Format, diagnosis, sink};
 use crate::query::diagnosis::{Match, Understood, diagnose, find};
-use crate::query::params::{resolve_run, targets};
+use crate::query::params::targets;
+use crate::selection::resolve_run;
 use crate::text::json_escaped;
 
 /// So many requests are named when a prefix is not enough.

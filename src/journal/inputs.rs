@@ -77,6 +77,13 @@ pub fn find(path: &Path) -> Result<Found> {
 /// Sorts the journals of a folder: by journal, then by how old the rotation's name says they are.
 type Age = (String, u8, std::cmp::Reverse<u64>, String);
 
+/// The journal that a file of this name is a part of, and what sorts its parts, oldest first. A file that is no
+/// journal by its name is one of its own.
+pub fn part_of(name: &str) -> (String, impl Ord + Clone + use<>) {
+    let age = age_by_name(name);
+    (age.as_ref().map_or(name, |age| &age.0).to_owned(), age)
+}
+
 fn age_by_name(name: &str) -> Option<Age> {
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
     let (stem, suffix) = name.rsplit_once(".jsonl")?;

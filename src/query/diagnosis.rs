@@ -117,8 +117,10 @@ pub struct RunFacts {
     pub build_certainty: String,
     /// Estimated wall clock minus monotonic clock.
     pub wall_offset_s: Option<f64>,
-    /// Half the width of that estimate.
+    /// Half the width of that estimate; null when it rests on the run's start alone.
     pub wall_error_s: Option<f64>,
+    /// What the estimate rests on: `lifecycle`, `start+file` or `start`.
+    pub wall_basis: Option<String>,
     /// Whether no offset fits all its lifecycle events: the clock was set while it ran.
     pub clock_stepped: bool,
 }
@@ -159,9 +161,9 @@ pub struct Verdict {
 pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&Slo>) -> Result<Diagnosis> {
     let request = TerminalReader::new(connection)?.read(terminal_id)?;
     let run_name = request.run.as_deref().unwrap_or_default().to_owned();
-    let (run, first_s) = connection.query_row(
+    let (run, first_s, run_id) = connection.query_row(
         "select r.started_at, b.version, r.build_certainty, r.wall_offset_s, r.wall_error_s, r.first_s,
-            coalesce(r.wall_low_s > r.wall_high_s, 0)
+            coalesce(r.wall_lifecycle_low_s > r.wall_lifecycle_high_s, 0), r.wall_basis, r.run_id
          from runs as r left join builds as b on b.build_id = r.build_id where r.run = ?1",
         [&run_name],
         |row| {
@@ -173,8 +175,9 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
                 wall_offset_s: row.get(3)?,
                 wall_error_s: row.get(4)?,
                 clock_stepped: row.get(6)?,
+                wall_basis: row.get(7)?,
             };
-            Ok((run, row.get::<_, f64>(5)?))
+            Ok((run, row.get::<_, f64>(5)?, row.get(8)?))
         },
     )?;
     let arrived = request.arrived.unwrap_or_default();
@@ -182,6 +185,7 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
     let price_s = request.admission_price.as_ref().and_then(|price| price.price_s);
     let around = Around {
         run: &run_name,
+        run_id,
         first_s,
         wall_offset_s: run.wall_offset_s,
         arrived,
