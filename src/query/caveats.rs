@@ -57,7 +57,7 @@ fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Ve
 fn stepped_clock(connection: &Connection, bound: &[Bound]) -> Result<Vec<String>> {
     let mut find = connection.prepare(
         "select run from runs
-         where wall_low_s > wall_high_s
+         where wall_lifecycle_low_s > wall_lifecycle_high_s
              and (:run is null or run = :run
                  or (:run = 'last' and run = (select run from runs order by started_at desc, run desc limit 1)))
          order by started_at, run",

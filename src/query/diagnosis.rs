@@ -161,7 +161,7 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
     let run_name = request.run.as_deref().unwrap_or_default().to_owned();
     let (run, first_s) = connection.query_row(
         "select r.started_at, b.version, r.build_certainty, r.wall_offset_s, r.wall_error_s, r.first_s,
-            coalesce(r.wall_low_s > r.wall_high_s, 0)
+            coalesce(r.wall_lifecycle_low_s > r.wall_lifecycle_high_s, 0)
          from runs as r left join builds as b on b.build_id = r.build_id where r.run = ?1",
         [&run_name],
         |row| {
