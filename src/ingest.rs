@@ -14,6 +14,7 @@ mod retry;
 mod stdin;
 mod summary;
 mod taking;
+mod times;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

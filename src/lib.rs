@@ -12,7 +12,8 @@
 //! | duplicates, conflicts | [`store::terminals`] | how lines are read |
 //! | spans and clocks of runs, and their builds | `store::runs`, `store::inference` | how lines are read |
 //! | runs that were forgotten | [`store::forgotten`] | how lines are read |
-//! | counts kept for the common questions | [`store::kept`], `store::bins` | how lines are read |
+//! | when events happened, and the wall clock of each run | `store::places`, `store::wall` | how lines are read |
+//! | counts kept for the common questions | `store::kept` | how lines are read |
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | canned questions and their parameters | [`query`] | how tables are filled |

@@ -14,7 +14,7 @@ use super::blocks::{Blocks, Next};
 use super::notes::Note;
 use super::open::{Opened, lost, open, resume, stored_name};
 use super::taking::Taking;
-use super::{Counters, FileReport, Options, Watcher, stdin};
+use super::{Counters, FileReport, Options, Watcher, stdin, times};
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Lines, Position};
 use crate::store::sources::{self, FileId, Source};
@@ -35,6 +35,8 @@ pub(super) struct Reading<'i, 'w, 'c> {
     notes: &'i mut BTreeMap<Note, u64>,
     input: &'i Input,
     handle: Option<&'i File>,
+    /// What is read; none of standard input.
+    opened: Option<File>,
     /// How far the same file was read when it held other content.
     lost: Option<u64>,
     /// What was committed before another ingest moved the source, and where that began.
@@ -83,6 +85,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             notes,
             input,
             handle: None,
+            opened: None,
             lost: None,
             counted,
             resumed_at: None,
@@ -147,6 +150,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                     // What it holds may be known from another, a copy, and yet not be what it held.
                     _ => self.read_before(&known, &same_file, opened.file).with_context(cannot)?,
                 };
+                self.opened = Some(same_file);
                 Ok(opened)
             }
         }
@@ -328,8 +332,11 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             lines: progress.read.lines,
             head: &progress.read.head,
             tail: &progress.read.tail,
+            written_by_s: times::written_by_s(self.opened.as_ref()),
         };
-        self.writer.commit(&reached)?;
+        for notice in self.writer.commit(&reached)? {
+            self.watcher.warn(&notice);
+        }
         self.watcher.advanced(progress.read.offset - progress.committed.offset);
         progress.committed.clone_from(&progress.read);
         progress.batch = 0;

@@ -1,7 +1,6 @@
 //! All writing to SQLite, and how the database is opened. Connection settings live here only.
 
 pub mod archives;
-mod bins;
 mod builds;
 mod cells;
 mod digest;
@@ -9,7 +8,8 @@ pub mod events;
 pub mod export;
 pub mod forgotten;
 mod inference;
-pub mod kept;
+mod kept;
+mod places;
 pub mod rejects;
 pub mod rows;
 mod runs;
@@ -17,6 +17,7 @@ pub mod schema;
 pub mod slos;
 pub mod sources;
 pub mod terminals;
+mod wall;
 pub mod write;
 
 use std::cell::Cell;
