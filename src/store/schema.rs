@@ -26,6 +26,11 @@ const MIGRATIONS: [Migration; 5] = [
 /// The schema version of this release.
 pub const LATEST: i64 = MIGRATIONS.len() as i64;
 
+/// The SQL of every migration, in order, with its comments.
+pub fn migrations() -> impl Iterator<Item = &'static str> {
+    MIGRATIONS.iter().map(|migration| migration.sql)
+}
+
 /// What a database file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
