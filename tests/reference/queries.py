@@ -407,7 +407,7 @@ def q_monitoring(scope, a):
         key = (e.get("stage"), e.get("class"))
         if e["event"] == "monitoring_stage_failure":
             keys.add(key)
-            failed[key].append(e.get("consecutive"))
+            failed[key].append(e["consecutive"] if is_num(e.get("consecutive")) else None)
         elif e["event"] == "monitoring_degraded":
             keys.add(key)                    # has a row even when its start was ignored
     for p in scope.parts:

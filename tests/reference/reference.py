@@ -14,6 +14,45 @@ and no database with it. Slow and literal on purpose.
   reference.py --legs JOURNAL...         legs against the writer's own counts
   reference.py --batch JOURNAL...        many answers of one reading: each line of standard input is
                                          a JSON array of arguments as above, without the journals
+
+Times of --since and --until: ISO 8601 with Z, Unix seconds, or an age (5m). Durations: seconds, or
+like 1h30m. --now SECONDS stands for the clock. --rows gives the rows of `selection` themselves.
+A question that is refused is exit 2, in a batch a line {"refused": WHY}.
+
+Order of rows, where SEMANTICS.md leaves it open; nulls first, text by its bytes:
+  selection           scope, run (started_at, id), from_s; --selection: scope, run id, from_s
+  latency             the metrics as listed; queue-waits: admission, prefill, decode, total
+  engine-latency      metric and engine as text
+  failure-causes      failures descending, then phase, error_type, reason, status, engine
+  events              run, place_s, then as stored: journal in argument order, place in it
+  requests            order `arrived`: started_at, run, arrived, rid; others: the value descending
+                      before those
+  engine-downtime     run, engine, kind, from_s, to_s; floor-breaches: run, from_s, to_s
+
+What else SEMANTICS.md leaves open, as it is read here:
+  Clocks: a lifecycle bound needs a row with a write time on both sides. File times get both 0.02 s
+    and 1 s when without fraction; the clock in place of one gets 0.02 s. What is dropped as crossing
+    stays dropped, and a dropped start is as none. Middles are those of the intersection. A copy of a
+    journal, and one of which no row is stored, bound nothing. A place between rows that stand in the
+    wrong order is that of the row before.
+  Parts: a run is in a selection when its time first_s..last_s meets what was chosen. --last counts
+    back from last_s, --until and the settled end, whichever is least; --to only cuts. An event
+    without a place (its run has no time) is in parts that are open at both ends.
+  --by D: the buckets are those that a chosen part of a run covers, and those between. One that hangs
+    on the run before takes in nothing, should that run have had more that was not chosen.
+  current: the journal's newest source is the one modified last; the latest arrival in it by
+    estimated wall time. Only stored rows count. No completed request, no tail: nothing is cut.
+  --source: a run is met in a source also when all its rows there are duplicates; `*` matches `/`.
+  Sums: those of no known value are null; but 0 in a bucket of throughput.
+  throughput: completed and output_tokens are those of the requests taken in, by arrival; what ends
+    in a bucket that is not touched has no row. Buckets, rates: as floats.
+  goodput: the run's last bucket counts as soon as a part of it is selected.
+  slo-frontier: no row for a scope without requests. `reachable` is what the largest TTFT target
+    gives: a request without ttft_s does not meet.
+  requests: without both targets every miss is null. Engines of failed attempts: of their records.
+  Intervals overlap a part when from_s (or the end, when unknown) < the part's end and to_s >= its
+    beginning; from_s and to_s are seconds from the run's zero.
+  monitoring: a (stage, class) has a row where it failed, degraded, or was degraded for a while.
 """
 import sys
 

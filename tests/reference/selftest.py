@@ -221,6 +221,21 @@ class Selections(Case):
                             (f"--source {self.folder}/a*", [A])]:
             self.assertEqual([r[1] for r in self.ask(paths, f"--selection {flags}")], runs, flags)
 
+    def test_current_is_in_the_newest_file_of_a_journal(self):
+        # B's last arrival is at 01:54, A's at 01:49. Of a.jsonl the rotated file is the older.
+        a, b = self.a_and_b()
+        rotated = self.journal("b.jsonl-20010909", JOURNAL_A[:2], 1000000100.5)
+        both = self.journal("both.jsonl", JOURNAL_A + JOURNAL_B, 1000000443.98)
+        for paths, runs in [([rotated, b], [B]), ([rotated], [A]), ([both], [B]), ([a, b], [A, B]),
+                            ([b, both], [A, B])]:              # both.jsonl has only A that is not stored yet
+            self.assertEqual([r[1] for r in self.ask(paths, "--selection --run current")], runs, paths)
+
+    def test_what_is_refused(self):
+        for flags in ("--selection --run 1000000", "--selection --run nothing", "--selection --by 1s --rows " +
+                      f'[["x","{A}",0,9],["x","{A}",8,10]]', "--query events --by all", "--query goodput"):
+            with self.assertRaises(reference.Refused, msg=flags):
+                self.ask(self.a_and_b(), flags)
+
     def test_windows(self):
         paths = self.a_and_b()
         # 01:47:41.25 on A's clock is 160; B begins later. The age is 1000001000 - 598.75.
