@@ -198,7 +198,9 @@ fn by_wall(parts: &[(&Run, Window)], stretch_s: i64) -> Result<Vec<Row>> {
         let before = touched.partition_point(|part| part.0.last < number);
         let (_, run, _, offset_s) = touched[before - 1];
         let from_s = (number * stretch_s) as f64 - offset_s;
-        let to_s = ((number + 1) * stretch_s) as f64 - offset_s;
+        // The run may go on there, outside of what is asked for.
+        let goes_on = run.last_s.is_some_and(|last_s| last_s >= from_s);
+        let to_s = if goes_on { from_s } else { ((number + 1) * stretch_s) as f64 - offset_s };
         rows.push(row(wall_name(number * stretch_s), run, Window { from_s, to_s }));
     }
     Ok(rows)
