@@ -1,86 +1,113 @@
 -- Faster than the definition: one pass over the requests, which sorts nothing (percentiles come from
--- the values of a group as they are), gives a wide row a scope; then that row becomes six.
+-- the values of a group as they are), gives a wide row a scope; then that row becomes six. An empty
+-- scope has a row without a request.
 with
--- Infinite is what an unserved request took: slower than any that was measured. An empty scope has a
--- row without a request.
 wide as materialized (
     select s.scope,
-        count(*) filter (where t.terminal <> 'completed') as unserved,
-        count(t.ttft_s) filter (where t.terminal = 'completed') as ttft_n,
-        avg(t.ttft_s) filter (where t.terminal = 'completed') as ttft_mean,
-        max(t.ttft_s) filter (where t.terminal = 'completed') as ttft_max,
-        nearest_rank(case when t.terminal = 'completed' then t.ttft_s when t.terminal <> 'completed' then 9e999 end, 50)
-            as ttft_p50,
-        nearest_rank(case when t.terminal = 'completed' then t.ttft_s when t.terminal <> 'completed' then 9e999 end, 90)
-            as ttft_p90,
-        nearest_rank(case when t.terminal = 'completed' then t.ttft_s when t.terminal <> 'completed' then 9e999 end, 95)
-            as ttft_p95,
-        nearest_rank(case when t.terminal = 'completed' then t.ttft_s when t.terminal <> 'completed' then 9e999 end, 99)
-            as ttft_p99,
-        count(t.tpot_s) filter (where t.terminal = 'completed') as tpot_n,
-        avg(t.tpot_s) filter (where t.terminal = 'completed') as tpot_mean,
-        max(t.tpot_s) filter (where t.terminal = 'completed') as tpot_max,
-        nearest_rank(case when t.terminal = 'completed' then t.tpot_s when t.terminal <> 'completed' then 9e999 end, 50)
-            as tpot_p50,
-        nearest_rank(case when t.terminal = 'completed' then t.tpot_s when t.terminal <> 'completed' then 9e999 end, 90)
-            as tpot_p90,
-        nearest_rank(case when t.terminal = 'completed' then t.tpot_s when t.terminal <> 'completed' then 9e999 end, 95)
-            as tpot_p95,
-        nearest_rank(case when t.terminal = 'completed' then t.tpot_s when t.terminal <> 'completed' then 9e999 end, 99)
-            as tpot_p99,
-        count(t.first_byte_s) filter (where t.terminal = 'completed') as first_byte_n,
-        avg(t.first_byte_s) filter (where t.terminal = 'completed') as first_byte_mean,
-        max(t.first_byte_s) filter (where t.terminal = 'completed') as first_byte_max,
-        nearest_rank(case when t.terminal = 'completed' then t.first_byte_s when t.terminal <> 'completed' then 9e999 end, 50)
-            as first_byte_p50,
-        nearest_rank(case when t.terminal = 'completed' then t.first_byte_s when t.terminal <> 'completed' then 9e999 end, 90)
-            as first_byte_p90,
-        nearest_rank(case when t.terminal = 'completed' then t.first_byte_s when t.terminal <> 'completed' then 9e999 end, 95)
-            as first_byte_p95,
-        nearest_rank(case when t.terminal = 'completed' then t.first_byte_s when t.terminal <> 'completed' then 9e999 end, 99)
-            as first_byte_p99,
-        count(t.decode_tpot_s) filter (where t.terminal = 'completed') as decode_tpot_n,
-        avg(t.decode_tpot_s) filter (where t.terminal = 'completed') as decode_tpot_mean,
-        max(t.decode_tpot_s) filter (where t.terminal = 'completed') as decode_tpot_max,
-        nearest_rank(case when t.terminal = 'completed' then t.decode_tpot_s when t.terminal <> 'completed' then 9e999 end, 50)
-            as decode_tpot_p50,
-        nearest_rank(case when t.terminal = 'completed' then t.decode_tpot_s when t.terminal <> 'completed' then 9e999 end, 90)
-            as decode_tpot_p90,
-        nearest_rank(case when t.terminal = 'completed' then t.decode_tpot_s when t.terminal <> 'completed' then 9e999 end, 95)
-            as decode_tpot_p95,
-        nearest_rank(case when t.terminal = 'completed' then t.decode_tpot_s when t.terminal <> 'completed' then 9e999 end, 99)
-            as decode_tpot_p99,
-        count(t.queue_wait_s) filter (where t.terminal = 'completed') as queue_wait_n,
-        avg(t.queue_wait_s) filter (where t.terminal = 'completed') as queue_wait_mean,
-        max(t.queue_wait_s) filter (where t.terminal = 'completed') as queue_wait_max,
-        nearest_rank(case when t.terminal = 'completed' then t.queue_wait_s when t.terminal <> 'completed' then 9e999 end, 50)
-            as queue_wait_p50,
-        nearest_rank(case when t.terminal = 'completed' then t.queue_wait_s when t.terminal <> 'completed' then 9e999 end, 90)
-            as queue_wait_p90,
-        nearest_rank(case when t.terminal = 'completed' then t.queue_wait_s when t.terminal <> 'completed' then 9e999 end, 95)
-            as queue_wait_p95,
-        nearest_rank(case when t.terminal = 'completed' then t.queue_wait_s when t.terminal <> 'completed' then 9e999 end, 99)
-            as queue_wait_p99,
-        count(t.duration_s) filter (where t.terminal = 'completed') as duration_n,
-        avg(t.duration_s) filter (where t.terminal = 'completed') as duration_mean,
-        max(t.duration_s) filter (where t.terminal = 'completed') as duration_max,
-        nearest_rank(case when t.terminal = 'completed' then t.duration_s when t.terminal <> 'completed' then 9e999 end, 50)
-            as duration_p50,
-        nearest_rank(case when t.terminal = 'completed' then t.duration_s when t.terminal <> 'completed' then 9e999 end, 90)
-            as duration_p90,
-        nearest_rank(case when t.terminal = 'completed' then t.duration_s when t.terminal <> 'completed' then 9e999 end, 95)
-            as duration_p95,
-        nearest_rank(case when t.terminal = 'completed' then t.duration_s when t.terminal <> 'completed' then 9e999 end, 99)
-            as duration_p99
+        0 as unserved,
+        count(t.ttft_s) as ttft_n,
+        avg(t.ttft_s) as ttft_mean,
+        max(t.ttft_s) as ttft_max,
+        nearest_rank(t.ttft_s, 50) as ttft_p50,
+        nearest_rank(t.ttft_s, 90) as ttft_p90,
+        nearest_rank(t.ttft_s, 95) as ttft_p95,
+        nearest_rank(t.ttft_s, 99) as ttft_p99,
+        count(t.tpot_s) as tpot_n,
+        avg(t.tpot_s) as tpot_mean,
+        max(t.tpot_s) as tpot_max,
+        nearest_rank(t.tpot_s, 50) as tpot_p50,
+        nearest_rank(t.tpot_s, 90) as tpot_p90,
+        nearest_rank(t.tpot_s, 95) as tpot_p95,
+        nearest_rank(t.tpot_s, 99) as tpot_p99,
+        count(t.first_byte_s) as first_byte_n,
+        avg(t.first_byte_s) as first_byte_mean,
+        max(t.first_byte_s) as first_byte_max,
+        nearest_rank(t.first_byte_s, 50) as first_byte_p50,
+        nearest_rank(t.first_byte_s, 90) as first_byte_p90,
+        nearest_rank(t.first_byte_s, 95) as first_byte_p95,
+        nearest_rank(t.first_byte_s, 99) as first_byte_p99,
+        count(t.decode_tpot_s) as decode_tpot_n,
+        avg(t.decode_tpot_s) as decode_tpot_mean,
+        max(t.decode_tpot_s) as decode_tpot_max,
+        nearest_rank(t.decode_tpot_s, 50) as decode_tpot_p50,
+        nearest_rank(t.decode_tpot_s, 90) as decode_tpot_p90,
+        nearest_rank(t.decode_tpot_s, 95) as decode_tpot_p95,
+        nearest_rank(t.decode_tpot_s, 99) as decode_tpot_p99,
+        count(t.queue_wait_s) as queue_wait_n,
+        avg(t.queue_wait_s) as queue_wait_mean,
+        max(t.queue_wait_s) as queue_wait_max,
+        nearest_rank(t.queue_wait_s, 50) as queue_wait_p50,
+        nearest_rank(t.queue_wait_s, 90) as queue_wait_p90,
+        nearest_rank(t.queue_wait_s, 95) as queue_wait_p95,
+        nearest_rank(t.queue_wait_s, 99) as queue_wait_p99,
+        count(t.duration_s) as duration_n,
+        avg(t.duration_s) as duration_mean,
+        max(t.duration_s) as duration_max,
+        nearest_rank(t.duration_s, 50) as duration_p50,
+        nearest_rank(t.duration_s, 90) as duration_p90,
+        nearest_rank(t.duration_s, 95) as duration_p95,
+        nearest_rank(t.duration_s, 99) as duration_p99
     from selection as s
     left join terminals as t
         on t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
-        and (
-            t.terminal = 'completed'
-            or :of = 'offers' and t.terminal not in ('invalid', 'cancelled')
-        )
+        and t.terminal = 'completed'
+    where coalesce(:of, 'completed') = 'completed'
+    group by s.scope
+    union all
+    -- Infinite is what an unserved request took: slower than any that was measured.
+    select s.scope,
+        count(*) filter (where t.terminal <> 'completed'),
+        count(t.ttft_s) filter (where t.terminal = 'completed'),
+        avg(t.ttft_s) filter (where t.terminal = 'completed'),
+        max(t.ttft_s) filter (where t.terminal = 'completed'),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.ttft_s), 50),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.ttft_s), 90),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.ttft_s), 95),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.ttft_s), 99),
+        count(t.tpot_s) filter (where t.terminal = 'completed'),
+        avg(t.tpot_s) filter (where t.terminal = 'completed'),
+        max(t.tpot_s) filter (where t.terminal = 'completed'),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.tpot_s), 50),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.tpot_s), 90),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.tpot_s), 95),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.tpot_s), 99),
+        count(t.first_byte_s) filter (where t.terminal = 'completed'),
+        avg(t.first_byte_s) filter (where t.terminal = 'completed'),
+        max(t.first_byte_s) filter (where t.terminal = 'completed'),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.first_byte_s), 50),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.first_byte_s), 90),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.first_byte_s), 95),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.first_byte_s), 99),
+        count(t.decode_tpot_s) filter (where t.terminal = 'completed'),
+        avg(t.decode_tpot_s) filter (where t.terminal = 'completed'),
+        max(t.decode_tpot_s) filter (where t.terminal = 'completed'),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.decode_tpot_s), 50),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.decode_tpot_s), 90),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.decode_tpot_s), 95),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.decode_tpot_s), 99),
+        count(t.queue_wait_s) filter (where t.terminal = 'completed'),
+        avg(t.queue_wait_s) filter (where t.terminal = 'completed'),
+        max(t.queue_wait_s) filter (where t.terminal = 'completed'),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.queue_wait_s), 50),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.queue_wait_s), 90),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.queue_wait_s), 95),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.queue_wait_s), 99),
+        count(t.duration_s) filter (where t.terminal = 'completed'),
+        avg(t.duration_s) filter (where t.terminal = 'completed'),
+        max(t.duration_s) filter (where t.terminal = 'completed'),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.duration_s), 50),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.duration_s), 90),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.duration_s), 95),
+        nearest_rank(iif(t.terminal <> 'completed', 9e999, t.duration_s), 99)
+    from selection as s
+    left join terminals as t
+        on t.run_id = s.run_id
+        and t.arrived >= s.from_s
+        and t.arrived < s.to_s
+        and t.terminal not in ('invalid', 'cancelled')
+    where coalesce(:of, 'completed') = 'offers'
     group by s.scope
 ),
 by_metric as (
