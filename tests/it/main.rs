@@ -34,5 +34,6 @@ mod retry;
 mod rotation;
 mod shell;
 mod sql;
+mod statistics;
 mod together;
 mod wall_clock;
