@@ -35,5 +35,6 @@ mod retry;
 mod rotation;
 mod shell;
 mod sql;
+mod statistics;
 mod together;
 mod wall_clock;
