@@ -18,7 +18,7 @@ counted as (
 waited as (
     select s.scope, sum(f.backoff_s) as backoff_s_total
     from selection as s
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_with_failures
     cross join attempt_failures as f
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
