@@ -4,13 +4,16 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 
+use super::guard::refuse_input;
 use super::{Teller, answer_redacted, ingest, interrupt, open_to_read, redactor};
 use crate::cli::{Ask, Global, PARAMETER};
 use crate::exit::Exit;
+use crate::output::screen;
+use crate::output::stdout::stdout;
 use crate::query::catalog::Query;
 use crate::query::datasette::metadata;
 use crate::query::{caveats, params};
-use crate::text::json_escaped;
+use crate::text::{json_escaped, wrapped};
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
@@ -21,7 +24,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         let metadata = metadata(&stem, &ask.catalog);
         let text = serde_json::to_string_pretty(&metadata).map_err(io::Error::from)?;
-        writeln!(io::stdout(), "{}", json_escaped(&text))?;
+        writeln!(stdout(), "{}", json_escaped(&text))?;
         return Ok(Exit::Done);
     }
     let Some(query) = &ask.query else {
@@ -40,6 +43,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let bound = params::bind(&connection, query, |name| {
         ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
     })?;
+    refuse_input(ask.flags.output.output.as_deref(), ask.flags.privacy.key.as_deref(), "the key, too")?;
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
     let rows = answer_redacted(&mut connection, &query.sql, &bound, &ask.flags.output, redactor.as_ref())?;
@@ -54,7 +58,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
 
 /// The catalog in groups, a line each.
 fn list(catalog: &[Query]) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let width = catalog.iter().map(|query| query.name.len()).max().unwrap_or(0);
     let mut groups: Vec<&str> = Vec::new();
     for query in catalog {
@@ -65,7 +69,12 @@ fn list(catalog: &[Query]) -> Result<()> {
     for group in groups {
         writeln!(out, "{group}")?;
         for query in catalog.iter().filter(|query| query.group == group) {
-            writeln!(out, "  {:width$}  {}", query.name, query.purpose)?;
+            let line = format!("  {:width$}  {}", query.name, query.purpose);
+            let line = match screen::width_of_stdout() {
+                Some(columns) => wrapped(&line, columns, width + 4),
+                None => line,
+            };
+            writeln!(out, "{line}")?;
         }
         writeln!(out)?;
     }
