@@ -24,6 +24,7 @@ mod hostile;
 mod ingest;
 mod kept;
 mod kills;
+mod outputs;
 mod own_queries;
 mod plans;
 mod properties;
