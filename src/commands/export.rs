@@ -145,11 +145,11 @@ impl Plan<'_> {
             refuse_input(Some(&path), flags.privacy.key.as_deref(), "the key, too")?;
         }
         make_folder(folder)?;
-        // Two calls at once, each with what the other one said.
-        let lock =
-            File::open(folder).with_context(|| format!("cannot read the folder {}", folder.display()))?;
-        // Where there are no locks, calls are one by one.
-        let _ = rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive);
+        // Two calls at once, each with what the other one said. Where there are no locks, they come one by one.
+        let lock = File::open(folder);
+        if let Ok(lock) = &lock {
+            let _ = rustix::fs::flock(lock, rustix::fs::FlockOperation::LockExclusive);
+        }
         let earlier = Earlier::read(folder)?;
         let mut written = Vec::new();
         let mut outcome = Ok(());
