@@ -523,6 +523,19 @@ fn point_24_answers_fit_a_terminal_of_80_columns() {
     let shown = on_terminal(&lab, 80, &["query", "engine-failures"]);
     assert!(shown.starts_with("run 1795977814-3f8e66b9\nengine  leg "), "{shown}");
     assert!(shown.contains("\n\nrun 1795977820-e0f86d89\nengine  leg "), "{shown}");
+    // Counted and added up by a few lines of Python over the journal.
+    let expected = "\
+run 1795977814-3f8e66b9
+                                                              wasted_  backoff_
+requests  retried  retry_rate  served_after_retry  attempts  attempts   s_total
+      30        3      0.1000                   3        33         3    0.3258
+
+run 1795977820-e0f86d89
+                                                              wasted_  backoff_
+requests  retried  retry_rate  served_after_retry  attempts  attempts   s_total
+      30        4      0.1333                   4        34         4    0.5207
+";
+    assert_eq!(on_terminal(&lab, 80, &["query", "retries"]), expected);
     let listed = lab.run(&["query"]).exits(0).stdout;
     let queries: Vec<&str> = listed
         .lines()
