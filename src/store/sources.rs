@@ -92,6 +92,11 @@ impl Source {
         Ok(self.position_in(file, &head)?.is_some())
     }
 
+    /// Whether something was read of it, and a file that begins with `head` may hold that.
+    pub fn may_begin(&self, head: &[u8]) -> bool {
+        self.offset > 0 && self.begins(head)
+    }
+
     fn position(&self, head: Vec<u8>, tail: Vec<u8>) -> Position {
         Position { offset: self.offset, lines: self.lines, head, tail }
     }
