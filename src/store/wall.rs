@@ -143,7 +143,10 @@ mod tests {
         assert_eq!((all.low, all.high), (Some(100.0), Some(103.0)));
         assert_eq!(guess(all), Some((101.5, Some(1.5), "lifecycle")));
         // Ten seconds are narrow enough, a bit more is not.
-        assert_eq!(guess(of(Some((0.0, 200.0)), Some(100.0), Some(110.0))), Some((105.0, Some(5.0), "lifecycle")));
+        assert_eq!(
+            guess(of(Some((0.0, 200.0)), Some(100.0), Some(110.0))),
+            Some((105.0, Some(5.0), "lifecycle"))
+        );
         let wide = of(Some((0.0, 200.0)), Some(100.0), Some(110.5));
         assert_eq!((wide.low, wide.high), (Some(100.0), Some(110.5)));
         assert_eq!(guess(wide), Some((100.0, None, "start")));
