@@ -410,7 +410,8 @@ pub struct Progress<'p> {
 pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Result<()> {
     connection.execute(
         "update sources
-         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8
+         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8,
+             written_by_s = coalesce(?9, written_by_s)
          where source_id = ?1 and offset_bytes <= ?5",
         params![
             source_id,
@@ -421,6 +422,7 @@ pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Re
             to.lines,
             hash(to.head),
             hash(to.tail),
+            to.written_by_s,
         ],
     )?;
     // A stream that began before the source was to be read again goes on behind, and leaves this.
