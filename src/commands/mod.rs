@@ -125,10 +125,11 @@ fn open_target(connection: &Connection, file: Option<&Path>) -> Result<Target> {
         let refuse = |what: &str| {
             Err(Failure::usage(format!("{} is {what}: name another file", path.display())).into())
         };
-        let database = connection.path().unwrap_or_default();
+        let database = store::file_of(connection)?;
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            let part = Path::new(&format!("{database}{suffix}")).metadata();
-            if part.is_ok_and(|part| FileId::of(&part) == FileId::of(&existing)) {
+            let mut part = database.clone().into_os_string();
+            part.push(suffix);
+            if Path::new(&part).metadata().is_ok_and(|part| FileId::of(&part) == FileId::of(&existing)) {
                 return refuse("the database");
             }
         }

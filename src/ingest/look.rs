@@ -49,7 +49,7 @@ pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) 
 /// Opens what there is. An older database is brought up to date by opening it for writing, and one
 /// whose writer was killed is put back to its last commit: that comes first then.
 fn open_to_look(database: &Path, options: &Options) -> Result<Option<Connection>> {
-    if !database.exists() {
+    if !store::is_there(database)? {
         return Ok(None);
     }
     let error = match store::open_to_read(database, options.busy_timeout) {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
 
 /// The temporary file of the answer that is being written, for [`abandon`].
@@ -56,6 +56,9 @@ impl Target {
         // A link stays, and what it names is replaced.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            bail!("{}: there is no folder {}", cannot(), folder.display());
+        }
         let mode = existing.map_or(Permissions::from_mode(0o666), |existing| existing.permissions());
         let temporary = tempfile::Builder::new()
             .prefix(".narwhal-jq-")

@@ -20,10 +20,12 @@ pub mod terminals;
 pub mod write;
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -48,13 +50,18 @@ const SPILL_KIB: u32 = 64 * 1024;
 /// When there is none, it is not ours, it is of another version, or it cannot be read.
 pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     let shown = path.display();
-    refuse_folder(path)?;
-    if !path.exists() {
+    if !is_there(path)? {
+        if let Some(folder) = missing_folder(path) {
+            bail!("no database at {shown}: there is no folder {}", folder.display());
+        }
+        if let Ok(target) = path.read_link() {
+            bail!("no database at {shown}: it is a link to {}, which is not there", target.display());
+        }
         bail!("no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another");
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)
-        .with_context(|| format!("cannot open the database {shown}"))?;
+    let mut connection =
+        Connection::open_with_flags(as_file(path), flags).map_err(|error| explain(path, error.into()))?;
     wait_when_busy(&mut connection, busy_timeout)?;
     match schema::version(&connection).map_err(|error| explain(path, error))? {
         schema::Version::Ours(version) if version == schema::LATEST => {}
@@ -66,11 +73,51 @@ pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     Ok(connection)
 }
 
-fn refuse_folder(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        bail!("{} is a folder, not a database: `--db PATH` names a file", path.display());
+/// Whether there is a file that may be a database. SQLite has one message for whatever is wrong with it,
+/// and waits for ever to read a pipe.
+///
+/// # Errors
+/// When something else is there, or it cannot be read.
+pub fn is_there(path: &Path) -> Result<bool> {
+    let shown = path.display();
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => {
+            bail!("{shown} is a folder, not a database: `--db PATH` names a file")
+        }
+        Ok(metadata) if !metadata.is_file() => {
+            bail!("{shown} is no regular file, which a database is: `--db PATH` names another")
+        }
+        Ok(_) => {
+            // Not by opening it: whoever closes a file gives back every lock of the process on it.
+            let access = rustix::fs::access(path, rustix::fs::Access::READ_OK);
+            access.with_context(|| format!("cannot read the database {shown}"))?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("cannot read the database {shown}")),
     }
-    Ok(())
+}
+
+/// The folder that a file would be in, if there is none.
+fn missing_folder(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+}
+
+/// A path that SQLite takes for nothing else: it reads `file:x` as a URI, and `:memory:` as no file.
+fn as_file(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
+}
+
+/// The file of a database. [`Connection::path`] knows only names in UTF-8.
+///
+/// # Errors
+/// When SQLite does not tell.
+pub fn file_of(connection: &Connection) -> rusqlite::Result<PathBuf> {
+    let sql = "select file from pragma_database_list where name = 'main'";
+    connection.query_row(sql, [], |row| {
+        let name = row.get_ref(0)?.as_bytes()?;
+        Ok(PathBuf::from(OsStr::from_bytes(name)))
+    })
 }
 
 /// A database that an ingest makes ready.
@@ -129,12 +176,15 @@ fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqli
 /// # Errors
 /// As [`open_to_read`], but for a missing or an older database.
 pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> {
-    let shown = path.display();
-    refuse_folder(path)?;
+    if !is_there(path)?
+        && let Some(folder) = missing_folder(path)
+    {
+        bail!("cannot make the database {}: there is no folder {}", path.display(), folder.display());
+    }
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)
-        .with_context(|| format!("cannot open the database {shown}"))?;
+    let mut connection =
+        Connection::open_with_flags(as_file(path), flags).map_err(|error| explain(path, error.into()))?;
     wait_when_busy(&mut connection, busy_timeout)?;
     let version = schema::version(&connection).map_err(|error| explain(path, error))?;
     let opened = (|| {
@@ -215,7 +265,7 @@ pub fn settle(path: &Path) -> Result<()> {
         return Ok(());
     }
     match Connection::open_with_flags(
-        path,
+        as_file(path),
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     ) {
         Ok(connection) => close(connection).map_err(|error| explain(path, error)),

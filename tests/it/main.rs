@@ -25,6 +25,7 @@ mod ingest;
 mod kept;
 mod kills;
 mod own_queries;
+mod places;
 mod plans;
 mod properties;
 mod queries;
