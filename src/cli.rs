@@ -118,6 +118,9 @@ pub struct Ingest {
     /// The first bad line ends it, and nothing of its file is kept (exit code 3)
     #[arg(long)]
     pub strict: bool,
+    /// Read the journals in folders inside folders, too
+    #[arg(long)]
+    pub recursive: bool,
     /// Keep reading as the journal grows, through rotation, until interrupted
     #[arg(long, conflicts_with_all = ["is_final", "strict"])]
     pub follow: bool,

@@ -10,13 +10,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 
-use super::Teller;
+use super::{Teller, interrupt};
 use crate::cli::{Global, Redact};
 use crate::exit::{Exit, Failure};
-use crate::journal::inputs::{self, Input};
+use crate::journal::inputs::{self, Depth, Input};
 use crate::output::target::Target;
 use crate::redact::check::check_line;
 use crate::redact::{Account, Key, Report, Source, redact};
+use crate::stdio;
 use crate::text::json_string;
 
 /// How much of a finding is shown, in characters.
@@ -36,7 +37,7 @@ fn write(teller: Teller, flags: &Redact, output: &Path) -> Result<Exit> {
     refuse_to_overwrite(&inputs, flags.key.as_deref(), output)?;
     let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in interrupt::heeded() {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
     }
     let mut target = Target::open(Some(output))?;
@@ -52,13 +53,14 @@ fn write(teller: Teller, flags: &Redact, output: &Path) -> Result<Exit> {
 }
 
 fn find_inputs(teller: Teller, paths: &[PathBuf]) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
+    let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {
-        let found = inputs::find(path)?;
+        let found = inputs::find(path, Depth::Folder)?;
         inputs.extend(found.inputs);
-        for skipped in found.skipped {
-            teller.note(&format!("{}: skipped, not a journal by its name", skipped.display()));
-        }
+        skipped.extend(found.skipped);
+    }
+    if let Some(message) = inputs::skipped_in_words(&skipped) {
+        teller.note(&message);
     }
     Ok(inputs)
 }
@@ -76,7 +78,7 @@ fn refuse_to_overwrite(inputs: &[Input], key: Option<&Path>, output: &Path) -> R
         other.is_ok_and(|other| (other.dev(), other.ino()) == (old.dev(), old.ino()))
     };
     let is_input = |input: &Input| match input {
-        Input::File(path) => path == output || is_old(fs::metadata(path)),
+        Input::File(path) | Input::Stream(path) => path == output || is_old(fs::metadata(path)),
         Input::Stdin => is_old(metadata_of_stdin()),
     };
     if let Some(input) = inputs.iter().find(|input| is_input(input)) {
@@ -124,10 +126,9 @@ fn and_more(count: u64) -> String {
 }
 
 fn check(teller: Teller, path: &Path) -> Result<Exit> {
-    let input = if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) };
-    let mut source = Source::open(&input)?;
+    let mut source = Source::open(&Input::named(path))?;
     let label = source.label();
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(stdio::stdout());
     let (mut lines, mut found) = (0_u64, 0_u64);
     source.read(&mut |line| {
         lines += 1;
