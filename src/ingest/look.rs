@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
-use super::open::{open, resume};
+use super::open::resume;
 use super::{Counters, FileReport, Options};
+use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::Lines;
 use crate::store;
@@ -75,8 +76,8 @@ fn look_at(
     let Input::File(path) = input else {
         return Ok(Look::New);
     };
-    let cannot = || format!("cannot read {}", path.display());
-    let (file, metadata) = open(path).with_context(cannot)?;
+    let cannot = || format!("cannot read {}", input.label());
+    let (file, metadata) = files::open(path).with_context(cannot)?;
     let report = |resumed_at, pending_bytes, is_no_journal| FileReport {
         path: input.label(),
         resumed_at,
