@@ -1,6 +1,6 @@
 //! `check`: exit 6 when something does not hold.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 
@@ -8,6 +8,7 @@ use super::{Teller, open_to_read};
 use crate::cli::{Check, Global};
 use crate::exit::Exit;
 use crate::query::check::{Held, Limits, check};
+use crate::stdio;
 
 pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
@@ -29,7 +30,7 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
         }
     };
     let (findings, caveats) = check(&mut connection, &limits, given)?;
-    let mut out = io::stdout().lock();
+    let mut out = stdio::stdout();
     for finding in &findings {
         let held = match finding.held {
             Held::Yes => "holds",

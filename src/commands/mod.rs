@@ -30,6 +30,7 @@ use crate::output::target::Target;
 use crate::query::run::{self, Bound};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
+use crate::stdio;
 use crate::store;
 use crate::store::sources::{self, FileId};
 use crate::text::escaped;
@@ -111,9 +112,9 @@ impl Teller {
         let message = escaped(message);
         // Nothing can be done when stderr is closed.
         let _ = if self.is_colored {
-            writeln!(io::stderr(), "\u{1b}[{color}m{what}:\u{1b}[0m {message}")
+            writeln!(stdio::stderr(), "\u{1b}[{color}m{what}:\u{1b}[0m {message}")
         } else {
-            writeln!(io::stderr(), "{what}: {message}")
+            writeln!(stdio::stderr(), "{what}: {message}")
         };
     }
 }

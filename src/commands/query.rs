@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::query::catalog::Query;
 use crate::query::datasette::metadata;
 use crate::query::{caveats, params};
+use crate::stdio;
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
@@ -21,7 +22,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         let metadata = metadata(&stem, &ask.catalog);
         let text = serde_json::to_string_pretty(&metadata).map_err(io::Error::from)?;
-        writeln!(io::stdout(), "{}", json_escaped(&text))?;
+        writeln!(stdio::stdout(), "{}", json_escaped(&text))?;
         return Ok(Exit::Done);
     }
     let Some(query) = &ask.query else {
@@ -54,7 +55,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
 
 /// The catalog in groups, a line each.
 fn list(catalog: &[Query]) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdio::stdout();
     let width = catalog.iter().map(|query| query.name.len()).max().unwrap_or(0);
     let mut groups: Vec<&str> = Vec::new();
     for query in catalog {

@@ -9,6 +9,8 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
 
+use crate::stdio::{self, Patient};
+
 /// The temporary file of the answer that is being written, for [`abandon`].
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
@@ -31,7 +33,7 @@ fn remember(path: Option<PathBuf>) {
 #[derive(Debug)]
 pub enum Target {
     /// Standard output.
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(BufWriter<Patient<io::Stdout>>),
     /// A temporary file beside the one that it becomes.
     File(BufWriter<NamedTempFile>, PathBuf),
     /// Something that is no regular file, as `/dev/full`, and must not be replaced by one.
@@ -45,7 +47,7 @@ impl Target {
     /// When the file's folder cannot be written.
     pub fn open(file: Option<&Path>) -> Result<Self> {
         let Some(path) = file.filter(|path| *path != Path::new("-")) else {
-            return Ok(Self::Stdout(BufWriter::new(io::stdout())));
+            return Ok(Self::Stdout(BufWriter::new(stdio::stdout())));
         };
         let cannot = || format!("cannot write {}", path.display());
         let existing = path.metadata().ok();
