@@ -22,6 +22,7 @@ use crate::query::{caveats, params};
 use crate::redact::Redactor;
 use crate::redact::sink::Redacting;
 use crate::store::export::{each_row, write_journal};
+use crate::store::temporary;
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
@@ -184,6 +185,10 @@ fn to_workbook(
     let cannot = || format!("cannot write {}", file.display());
     let mut target = open_target(connection, Some(file))?;
     let mut workbook = Workbook::default();
+    if !temporary::has_room(&std::env::temp_dir()) {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        workbook.keep_in(folder)?;
+    }
     let mut written = Vec::new();
     for (item, bound) in items.iter().zip(bound) {
         let sheet = workbook.sheet(&item.sheet());

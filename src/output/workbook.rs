@@ -3,6 +3,7 @@
 //! Rows go to temporary files as they come, so memory does not grow with them.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use rusqlite::types::ValueRef;
@@ -41,6 +42,15 @@ impl Default for Workbook {
 }
 
 impl Workbook {
+    /// Keeps the rows in this folder until it is saved, not in the temporary one.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn keep_in(&mut self, folder: &Path) -> Result<()> {
+        self.book.set_tempdir(folder).with_context(|| format!("cannot write into {}", folder.display()))?;
+        Ok(())
+    }
+
     /// A sink for the next sheet; what does not fit goes on in sheets named `NAME (2)` and so on.
     pub fn sheet(&mut self, name: &str) -> Sheet<'_> {
         Sheet {

@@ -10,12 +10,14 @@ pub mod export;
 pub mod forgotten;
 mod inference;
 pub mod kept;
+pub mod location;
 pub mod rejects;
 pub mod rows;
 mod runs;
 pub mod schema;
 pub mod slos;
 pub mod sources;
+pub mod temporary;
 pub mod terminals;
 pub mod write;
 
@@ -26,6 +28,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -68,6 +71,7 @@ pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
         schema::Version::Ours(version) => return Err(Unready::Older(version).into()),
         schema::Version::Empty => return Err(Unready::Empty.into()),
     }
+    temporary::avoid_for_reading(&connection).map_err(|error| explain(path, error.into()))?;
     // All that is asked of this connection is asked of one moment, also while an ingest commits.
     connection.execute_batch("begin")?;
     Ok(connection)
@@ -151,6 +155,14 @@ thread_local! {
     static PATIENCE_MS: Cell<u64> = const { Cell::new(0) };
 }
 
+/// Whether the program was asked to end.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// From now on nobody waits for a lock any more: the program was asked to end.
+pub fn stop_waiting() {
+    IS_ENDING.store(true, Ordering::Relaxed);
+}
+
 /// Waits for a lock by asking every millisecond. SQLite's own waiting asks ten times a second once it
 /// has waited a while, and never meets the short pause between two batches of another ingest.
 ///
@@ -159,7 +171,8 @@ thread_local! {
 fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
     PATIENCE_MS.set(u64::try_from(busy_timeout.as_millis()).unwrap_or(u64::MAX));
     connection.busy_handler(Some(|asked| {
-        let waits = u64::try_from(asked).is_ok_and(|asked| asked < PATIENCE_MS.get());
+        let is_patient = u64::try_from(asked).is_ok_and(|asked| asked < PATIENCE_MS.get());
+        let waits = is_patient && !IS_ENDING.load(Ordering::Relaxed);
         if waits {
             std::thread::sleep(Duration::from_millis(1));
         } else {
@@ -191,6 +204,7 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
         if version == schema::Version::Empty {
             connection.pragma_update(None, "page_size", PAGE_SIZE)?;
         }
+        temporary::avoid_for_writing(&connection)?;
         let is_new = schema::migrate(&mut connection)?;
         // Foreign keys are not enforced while loading: the writer takes every key from the row it
         // refers to, and `verify` checks them. The bundled SQLite would.
@@ -223,7 +237,11 @@ fn switch_to_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::R
     let started = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "wal") {
-            Err(error) if is_busy(&error) && started.elapsed() < busy_timeout => {
+            Err(error)
+                if is_busy(&error)
+                    && started.elapsed() < busy_timeout
+                    && !IS_ENDING.load(Ordering::Relaxed) =>
+            {
                 std::thread::sleep(Duration::from_millis(1));
             }
             switched => return switched,
@@ -302,7 +320,17 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
             "cannot open the database {shown}: the file or its folder cannot be written, which this \
              needs (also for reading, while an ingest has it open)"
         ),
-        Some(ErrorCode::DiskFull) => format!("no space left for the database {shown}"),
+        Some(ErrorCode::DiskFull) => match temporary::trouble() {
+            Some(trouble) => {
+                format!("no space left for the database {shown}, or for temporary files: {trouble}")
+            }
+            // What filled the folder is gone when the statement is.
+            None => format!("no space left for the database {shown}, or for {}", temporary::in_words()),
+        },
+        Some(ErrorCode::SystemIoFailure) if is_without_temporary_folder(&error) => {
+            let trouble = temporary::trouble().unwrap_or_else(|| "TMPDIR names one".to_owned());
+            format!("there is no folder for temporary files of the database {shown}: {trouble}")
+        }
         Some(ErrorCode::SystemIoFailure) => format!(
             "the database {shown} cannot be read or written: the disk fails, or a quota or a limit on the size \
              of files is reached"
@@ -312,12 +340,20 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     error.context(message)
 }
 
+/// Whether SQLite found no folder for temporary files.
+fn is_without_temporary_folder(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error);
+    error.is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_GETTEMPPATH)
+}
+
 /// Says in words, wherever it was met, that the database cannot be read. Only once.
 pub fn explain_damage(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
-    let is_damage = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure));
+    // Who only reads needs room for temporary files.
+    let is_damage =
+        matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure | ErrorCode::DiskFull));
     let is_said =
-        error.chain().any(|cause| cause.to_string().contains(&format!("database {} ", path.display())));
+        error.chain().any(|cause| cause.to_string().contains(&format!("the database {}", path.display())));
     if is_damage && !is_said { explain(path, error) } else { error }
 }
 
