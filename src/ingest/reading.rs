@@ -382,15 +382,17 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             blocks.give_back(block);
             let is_full = self.sharing.lines + progress.batch >= batch_lines;
             if is_full || may_wait {
-                self.save(progress)?;
+                let bytes = self.save(progress)?;
                 self.sharing.end(self.writer)?;
+                self.watcher.advanced(bytes);
                 if is_full {
                     std::thread::sleep(PAUSE);
                 }
             }
         }
         if progress.batch > 0 {
-            self.save(progress)?;
+            let bytes = self.save(progress)?;
+            self.watcher.advanced(bytes);
         } else if let Some(source_id) = progress.source_id
             && progress.is_renamed
             && !self.writer.connection().is_autocommit()
@@ -425,7 +427,8 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         Ok(sources::next_offset(self.writer.connection(), source_id)?)
     }
 
-    fn save(&mut self, progress: &mut Progress) -> Result<()> {
+    /// Saves what was read since the last commit; so many bytes.
+    fn save(&mut self, progress: &mut Progress) -> Result<u64> {
         let reached = sources::Progress {
             path: &progress.path,
             file: progress.file,
@@ -437,9 +440,9 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         };
         self.writer.save(&reached)?;
         self.sharing.lines += progress.batch;
-        self.watcher.advanced(progress.read.offset - progress.committed.offset);
+        let bytes = progress.read.offset - progress.committed.offset;
         progress.committed.clone_from(&progress.read);
         progress.batch = 0;
-        Ok(())
+        Ok(bytes)
     }
 }
