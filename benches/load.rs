@@ -171,6 +171,7 @@ fn insert(journal: &Path, database: &Path) -> (Size, Timed) {
             lines: offset,
             head: b"",
             tail: b"",
+            written_by_s: None,
         };
         writer.commit(&reached).unwrap();
     });

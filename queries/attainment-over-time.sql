@@ -8,10 +8,6 @@
 --   slo | text | default | name of the saved SLO to take the targets from
 --   policy | one of journal offers router | journal | who is counted
 --   bucket | positive seconds | 60 | width of a bucket, in seconds from the run's zero
---   run | run | every run | a run id, or `last`: the run that started last
---   from | seconds | 0 | only requests that arrived this long after the run's zero, or later
---   to | seconds | no limit | only requests that arrived earlier than this
---   last | seconds | no limit | only requests that arrived in so many seconds before the run's end
 --
 -- Columns
 --   run | text | run id
@@ -23,22 +19,13 @@
 --   attainment | ratio | met / scored
 --
 -- Reading it
---   Every bucket from the run's first to its last has a row, also one without requests and one
---   outside of from, to and last. attainment is null when nothing was scored. The run's last bucket
---   is divided by its whole width, though the run ends in it. Who is counted, and what an unknown
---   output_len does, is as in `attainment`. Without targets there are no rows.
+--   Every bucket that a selected part of the run touches has a row, also one without requests;
+--   attainment is null when nothing was scored. A bucket that a part cuts, or that the run ends in,
+--   has the requests of what is selected of it, divided by its whole width. Who is counted, and what
+--   an unknown output_len does, is as in `attainment`. Without targets there are no rows. Over
+--   several runs, and in wall time, `attainment --by 5m` says it.
 with recursive
-chosen as (
-    select case when :run = 'last' then newest.run else :run end as run
-    from (select 1 as one) as always
-    left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
-),
-selected as (
-    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
-    from runs as r
-    join chosen as c on c.run is null or c.run = r.run
-),
-targets as (
+given as (
     select
         coalesce(:policy, 'journal') as policy,
         coalesce(:ttft, saved.ttft_s) as ttft,
@@ -48,9 +35,8 @@ targets as (
     left join slos as saved on saved.name = coalesce(:slo, 'default')
 ),
 judged as (
-    select
-        s.run_id,
-        (t.arrived - s.first_s) / g.bucket as place,
+    select s.run_id,
+        (t.arrived - r.first_s) / g.bucket as place,
         case
             when g.policy = 'offers' then 1
             when g.policy = 'router' then
@@ -66,16 +52,18 @@ judged as (
             then 1
             else 0
         end as is_met
-    from selected as s
-    join terminals as t on t.run_id = s.run_id
-    join targets as g on g.ttft is not null and g.tpot is not null
-    where t.arrived - s.first_s >= coalesce(:from, 0)
-        and (:to is null or t.arrived - s.first_s < :to)
-        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
+    from selection as s
+    cross join given as g
+    cross join runs as r
+    cross join terminals as t
+    where r.run_id = s.run_id
+        and t.run_id = s.run_id
+        and t.arrived >= s.from_s
+        and t.arrived < s.to_s
 ),
+-- `cast` cuts in some engines and rounds in others: what it rounded up is taken back.
 placed as (
     select run_id, is_scored, is_met,
-        -- The outer cast gives it the type that joins with `buckets` by index.
         cast(cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bigint)
             as bucket_no
     from judged
@@ -85,30 +73,46 @@ counted as (
     from placed
     group by run_id, bucket_no
 ),
-ends as (
-    select s.run_id, s.span_s / g.bucket as place
-    from selected as s
-    join targets as g on g.ttft is not null and g.tpot is not null
-    where s.span_s is not null
+-- The selected parts that lie in their run, and where in the buckets they begin.
+parts as (
+    select s.run_id, s.from_s, s.to_s, r.first_s, r.last_s, g.bucket,
+        case when s.from_s > r.first_s then (s.from_s - r.first_s) / g.bucket else 0e0 end as place
+    from selection as s
+    join runs as r on r.run_id = s.run_id
+    join given as g on 1 = 1
+    where s.from_s < s.to_s
+        and s.from_s <= r.last_s
+        and s.to_s > r.first_s
 ),
-buckets as (
-    select run_id, cast(0 as bigint) as bucket_no, place as last_place
-    from ends
+passed as (
+    select run_id, from_s, to_s, first_s, last_s, bucket,
+        cast(cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bigint)
+            as bucket_no
+    from parts
     union all
-    select run_id, bucket_no + 1, last_place
-    from buckets
-    where bucket_no + 1 <= last_place
+    select run_id, from_s, to_s, first_s, last_s, bucket, bucket_no + 1
+    from passed
+    where first_s + (bucket_no + 1) * bucket < to_s
+        and first_s + (bucket_no + 1) * bucket <= last_s
+),
+touched as (
+    select run_id, bucket_no
+    from passed
+    where first_s + (bucket_no + 1) * bucket > from_s
+    union
+    select run_id, bucket_no
+    from counted
 )
 select
-    s.run as run,
+    r.run as run,
     b.bucket_no * g.bucket as bucket_s,
     coalesce(c.offered, 0) as offered,
-    coalesce(c.offered, 0) / g.bucket as offered_per_s,
+    1e0 * coalesce(c.offered, 0) / g.bucket as offered_per_s,
     coalesce(c.scored, 0) as scored,
     coalesce(c.met, 0) as met,
     case when c.scored > 0 then 1e0 * c.met / c.scored end as attainment
-from buckets as b
-join selected as s on s.run_id = b.run_id
-join targets as g on 1 = 1
+from touched as b
+join given as g on g.ttft is not null and g.tpot is not null
+join runs as r on r.run_id = b.run_id
 left join counted as c on c.run_id = b.run_id and c.bucket_no = b.bucket_no
-order by s.started_at, s.run, b.bucket_no
+order by r.started_at nulls first, r.run nulls first, b.bucket_no nulls first

@@ -1,9 +1,6 @@
 -- engine-downtime: when each engine was out of service, and why
 -- group: engines
 --
--- Parameters
---   run | run | every run | a run id, or `last`: the run that started last
---
 -- Columns
 --   run | text | run id
 --   engine | text | engine id
@@ -12,27 +9,20 @@
 --   from_s | s | start, from the run's zero; null when it is not known
 --   to_s | s | end, from the run's zero
 --   duration_s | s | to_s - from_s
+--   wall_from | time | estimated wall time of the start
+--   wall_to | time | estimated wall time of the end
 --   open | flag | 1 when it had not ended by the run's end, which is then to_s
 --
 -- Reading it
---   From 0.6 on; before, the journal does not say. An end without a start began so long before as
---   the event says it was held, else its start is unknown. A second start while one is open is the
---   same outage. Holds and ejections of one engine can overlap: do not add them up.
+--   Every outage that overlaps what is selected, uncut; one with an unknown start when its end is
+--   selected. From 0.6 on; before, the journal does not say. An end without a start began so long
+--   before as the event says it was held, but after the end before it, else its start is unknown. A
+--   second start while one is open is the same outage. Holds and ejections of one engine can
+--   overlap: do not add them up.
 with
-chosen as (
-    select case when :run = 'last' then newest.run else :run end as run
-    from (select 1 as one) as always
-    left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
-),
-selected as (
-    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
-    from runs as r
-    join chosen as c on c.run is null or c.run = r.run
-),
 marks as (
-    select
-        s.run_id, e.iid, e.at, e.source_id, e.byte_offset, e.cause,
-        s.first_s, s.span_s,
+    select e.run_id, e.event_id, e.iid, e.at as marked_at, e.source_id, e.byte_offset,
+        e.cause,
         coalesce(e.held_s, e.duration_s) as held_s,
         case when e.event in ('engine_ejected', 'engine_readmitted') then 1 else 0 end as is_ejection,
         case
@@ -40,62 +30,81 @@ marks as (
             else e.kind
         end as kind,
         case when e.event in ('engine_ejected', 'engine_hold_started') then 1 else 0 end as is_start
-    from selected as s
-    join events as e on e.run_id = s.run_id
-    where e.event in
+    from events as e
+    where e.run_id in (select s.run_id from selection as s)
+        and e.event in
             ('engine_ejected', 'engine_readmitted', 'engine_hold_started', 'engine_hold_ended')
         and e.at is not null
 ),
 -- Whatever comes after a start leaves it open or ends it, so the event before tells which is open.
-paired as (
-    select run_id, iid, at, source_id, byte_offset, cause, first_s, span_s, held_s, is_ejection,
+followed as (
+    select run_id, event_id, iid, marked_at, source_id, byte_offset, cause, held_s, is_ejection,
         kind, is_start,
         lag(is_start) over (
             partition by run_id, is_ejection, iid, kind
-            order by at, source_id, byte_offset
-        ) as is_open_before
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
+        ) as before_is_start,
+        lag(marked_at) over (
+            partition by run_id, is_ejection, iid, kind
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
+        ) as before_at
     from marks
 ),
+-- Without the starts that begin nothing, what follows a start is its end.
 turns as (
-    select run_id, iid, at, cause, first_s, span_s, held_s, is_ejection, kind, is_start,
-        is_open_before,
-        lead(at) over (
+    select run_id, event_id, iid, marked_at, cause, held_s, is_ejection, kind, is_start,
+        before_is_start, before_at,
+        lead(marked_at) over (
             partition by run_id, is_ejection, iid, kind
-            order by at, source_id, byte_offset
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as end_at,
         lead(cause) over (
             partition by run_id, is_ejection, iid, kind
-            order by at, source_id, byte_offset
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as end_cause
-    from paired
-    where is_start = 0 or coalesce(is_open_before, 0) = 0
+    from followed
+    where is_start = 0
+        or coalesce(before_is_start, 0) = 0
 ),
 outages as (
-    select run_id, iid, kind,
-        case when is_ejection = 1 then cause else end_cause end as cause,
-        at - first_s as from_s,
-        coalesce(end_at - first_s, span_s) as to_s,
-        case when end_at is null then 1 else 0 end as is_open
-    from turns
-    where is_start = 1
+    select t.run_id as run_id, t.event_id, t.iid, t.kind,
+        case when t.is_ejection = 1 then t.cause else t.end_cause end as cause,
+        t.marked_at as from_at,
+        coalesce(t.end_at, r.last_s) as to_at,
+        case when t.end_at is null then 1 else 0 end as is_open
+    from turns as t
+    join runs as r on r.run_id = t.run_id
+    where t.is_start = 1
     union all
-    select run_id, iid, kind,
-        case when is_ejection = 1 then null else cause end,
-        at - held_s - first_s,
-        at - first_s,
+    select run_id, event_id, iid, kind,
+        case when is_ejection = 0 then cause end,
+        case when marked_at - held_s < before_at then before_at else marked_at - held_s end,
+        marked_at,
         0
     from turns
-    where is_start = 0 and coalesce(is_open_before, 0) = 0
+    where is_start = 0
+        and coalesce(before_is_start, 0) = 0
+),
+touched as (
+    select distinct o.event_id
+    from selection as s
+    join outages as o on o.run_id = s.run_id
+    where coalesce(o.from_at, o.to_at) < s.to_s
+        and (o.to_at > s.from_s or coalesce(o.from_at, o.to_at) >= s.from_s)
 )
 select
-    s.run as run,
+    r.run as run,
     o.iid as engine,
     o.kind as kind,
     o.cause as cause,
-    o.from_s as from_s,
-    o.to_s as to_s,
-    o.to_s - o.from_s as duration_s,
+    o.from_at - r.first_s as from_s,
+    o.to_at - r.first_s as to_s,
+    o.to_at - o.from_at as duration_s,
+    o.from_at + r.wall_offset_s as wall_from,
+    o.to_at + r.wall_offset_s as wall_to,
     o.is_open as open
-from outages as o
-join selected as s on s.run_id = o.run_id
-order by s.started_at, s.run, o.iid, o.kind, o.from_s, o.to_s, o.cause
+from touched as h
+join outages as o on o.event_id = h.event_id
+join runs as r on r.run_id = o.run_id
+order by r.started_at nulls first, r.run nulls first, o.iid nulls first, o.kind nulls first,
+    o.from_at nulls first, o.to_at nulls first, o.cause nulls first

@@ -9,13 +9,9 @@
 --   policy | one of journal offers router | journal | who is counted
 --   bucket | positive seconds | 60 | width of a bucket, in seconds from the run's zero
 --   band | positive number | 1.0 | width of a band of rates, in requests/s
---   run | run | every run | a run id, or `last`: the run that started last
---   from | seconds | 0 | only requests that arrived this long after the run's zero, or later
---   to | seconds | no limit | only requests that arrived earlier than this
---   last | seconds | no limit | only requests that arrived in so many seconds before the run's end
 --
 -- Columns
---   run | text | run id
+--   scope | text | what the row is about: a run id, or as --by says
 --   rate_from | requests/s | the band holds offered rates from here
 --   rate_to | requests/s | to below this
 --   buckets | count | buckets of time with such a rate
@@ -25,21 +21,11 @@
 --
 -- Reading it
 --   The buckets of `attainment-over-time` with requests in them, grouped by their offered rate: the
---   highest band that still attains is what the fleet can carry. A bucket that the run ends in, or
---   that from, to or last cut, counts with the rate left to it: a low band can hold such. A band
---   that no bucket fell in has no row. Without targets there are no rows.
+--   highest band that still attains is what the fleet can carry. Only buckets that are selected from
+--   end to end count, and the last one of a run, with the rate that is left to it: a low band can
+--   hold such. A band that no bucket fell in has no row. Without targets there are no rows.
 with
-chosen as (
-    select case when :run = 'last' then newest.run else :run end as run
-    from (select 1 as one) as always
-    left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
-),
-selected as (
-    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
-    from runs as r
-    join chosen as c on c.run is null or c.run = r.run
-),
-targets as (
+given as (
     select
         coalesce(:policy, 'journal') as policy,
         coalesce(:ttft, saved.ttft_s) as ttft,
@@ -50,9 +36,8 @@ targets as (
     left join slos as saved on saved.name = coalesce(:slo, 'default')
 ),
 judged as (
-    select
-        s.run_id,
-        (t.arrived - s.first_s) / g.bucket as place,
+    select s.scope, s.run_id,
+        (t.arrived - r.first_s) / g.bucket as place,
         case
             when g.policy = 'offers' then 1
             when g.policy = 'router' then
@@ -68,40 +53,76 @@ judged as (
             then 1
             else 0
         end as is_met
-    from selected as s
-    join terminals as t on t.run_id = s.run_id
-    join targets as g on g.ttft is not null and g.tpot is not null
-    where t.arrived - s.first_s >= coalesce(:from, 0)
-        and (:to is null or t.arrived - s.first_s < :to)
-        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
+    from selection as s
+    cross join given as g
+    cross join runs as r
+    cross join terminals as t
+    where g.ttft is not null
+        and g.tpot is not null
+        and r.run_id = s.run_id
+        and t.run_id = s.run_id
+        and t.arrived >= s.from_s
+        and t.arrived < s.to_s
 ),
+-- `cast` cuts in some engines and rounds in others: what it rounded up is taken back.
 placed as (
-    select run_id, is_scored, is_met,
+    select scope, run_id, is_scored, is_met,
         cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bucket_no
     from judged
 ),
 counted as (
-    select run_id, bucket_no, count(*) as offered, sum(is_scored) as scored, sum(is_met) as met
+    select scope, run_id, bucket_no, count(*) as offered, sum(is_scored) as scored, sum(is_met) as met
     from placed
-    group by run_id, bucket_no
+    group by scope, run_id, bucket_no
+),
+-- Parts of a run that follow on each other are one.
+followed as (
+    select scope, run_id, from_s, to_s,
+        max(to_s) over (
+            partition by scope, run_id
+            order by from_s
+            rows between unbounded preceding and 1 preceding
+        ) as selected_to
+    from selection
+),
+numbered as (
+    select scope, run_id, from_s, to_s,
+        sum(case when from_s <= selected_to then 0 else 1 end) over (
+            partition by scope, run_id
+            order by from_s
+            rows between unbounded preceding and current row
+        ) as part_no
+    from followed
+),
+parts as (
+    select scope, run_id, part_no, min(from_s) as begin_s, max(to_s) as end_s
+    from numbered
+    group by scope, run_id, part_no
 ),
 rated as (
-    select c.run_id, c.scored, c.met, c.offered / g.bucket / g.band as place
+    select c.scope, c.scored, c.met, c.offered / g.bucket / g.band as place
     from counted as c
-    join targets as g on 1 = 1
+    join given as g on 1 = 1
+    join runs as r on r.run_id = c.run_id
+    left join parts as p on p.scope = c.scope
+        and p.run_id = c.run_id
+        and p.begin_s <= r.first_s + c.bucket_no * g.bucket
+        and p.end_s >= r.first_s + (c.bucket_no + 1) * g.bucket
+    where p.scope is not null
+        or c.bucket_no + 1 > (r.last_s - r.first_s) / g.bucket
 ),
 banded as (
-    select run_id, scored, met,
+    select scope, scored, met,
         cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as band_no
     from rated
 ),
 by_band as (
-    select run_id, band_no, count(*) as buckets, sum(scored) as all_scored, sum(met) as all_met
+    select scope, band_no, count(*) as buckets, sum(scored) as all_scored, sum(met) as all_met
     from banded
-    group by run_id, band_no
+    group by scope, band_no
 )
 select
-    s.run as run,
+    b.scope as scope,
     b.band_no * g.band as rate_from,
     (b.band_no + 1) * g.band as rate_to,
     b.buckets as buckets,
@@ -109,6 +130,5 @@ select
     b.all_met as met,
     case when b.all_scored > 0 then 1e0 * b.all_met / b.all_scored end as attainment
 from by_band as b
-join selected as s on s.run_id = b.run_id
-join targets as g on 1 = 1
-order by s.started_at, s.run, b.band_no
+join given as g on 1 = 1
+order by b.scope nulls first, b.band_no nulls first

@@ -1,90 +1,86 @@
 -- monitoring: which parts of monitoring failed, and for how long they were degraded
 -- group: router
 --
--- Parameters
---   run | run | every run | a run id, or `last`: the run that started last
---
 -- Columns
---   run | text | run id
+--   scope | text | what the row is about: a run id, or as --by says
 --   stage | text | stage of monitoring
 --   class | text | class of the failure
 --   failures | count | monitoring_stage_failure events
 --   longest_streak | count | most failures in a row; null when none failed
 --   degraded | count | times that it degraded monitoring
---   degraded_s | s | how long that lasted, summed
+--   degraded_s | s | how long monitoring was degraded by it, as far as that lies in the scope
 --
 -- Reading it
 --   Degraded from monitoring_degraded to the run's next monitoring_recovered, or to the run's end;
 --   the time goes to the stage and class of the event that began it, and another one meanwhile
---   begins nothing: it can leave a row of zeros.
+--   begins nothing: it can leave a row of zeros. What began before the scope has its seconds there,
+--   but is not counted again.
 with
-chosen as (
-    select case when :run = 'last' then newest.run else :run end as run
-    from (select 1 as one) as always
-    left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
-),
-selected as (
-    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
-    from runs as r
-    join chosen as c on c.run is null or c.run = r.run
-),
-seen as (
-    select
-        s.run_id, e.event, e.at, e.source_id, e.byte_offset, e.stage, e.class, e.consecutive,
-        s.first_s, s.span_s
-    from selected as s
-    join events as e on e.run_id = s.run_id
-    where e.event in ('monitoring_stage_failure', 'monitoring_degraded', 'monitoring_recovered')
+marks as (
+    select e.run_id, e.at as marked_at, e.source_id, e.byte_offset, e.stage, e.class,
+        case when e.event = 'monitoring_degraded' then 1 else 0 end as is_start
+    from events as e
+    where e.run_id in (select s.run_id from selection as s)
+        and e.event in ('monitoring_degraded', 'monitoring_recovered')
+        and e.at is not null
 ),
 -- Whatever comes after a start leaves it open or ends it, so the event before tells which is open.
-paired as (
-    select run_id, at, source_id, byte_offset, stage, class, first_s, span_s,
-        case when event = 'monitoring_degraded' then 1 else 0 end as is_start,
-        lag(case when event = 'monitoring_degraded' then 1 else 0 end) over (
+followed as (
+    select run_id, marked_at, source_id, byte_offset, stage, class, is_start,
+        lag(is_start) over (
             partition by run_id
-            order by at, source_id, byte_offset
-        ) as is_open_before
-    from seen
-    where event in ('monitoring_degraded', 'monitoring_recovered')
-        and at is not null
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
+        ) as before_is_start
+    from marks
 ),
+-- Without the starts that begin nothing, what follows a start is its end.
 turns as (
-    select run_id, at, stage, class, first_s, span_s, is_start,
-        lead(at) over (
+    select run_id, marked_at, stage, class, is_start,
+        lead(marked_at) over (
             partition by run_id
-            order by at, source_id, byte_offset
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as end_at
-    from paired
-    where is_start = 0 or coalesce(is_open_before, 0) = 0
+    from followed
+    where is_start = 0
+        or coalesce(before_is_start, 0) = 0
+),
+degradations as (
+    select t.run_id as run_id, t.stage, t.class, t.marked_at as from_at,
+        coalesce(t.end_at, r.last_s) as to_at
+    from turns as t
+    join runs as r on r.run_id = t.run_id
+    where t.is_start = 1
 ),
 facts as (
-    select run_id, stage, class, 1 as is_failure, consecutive, 0 as is_degradation,
+    select s.scope, e.stage, e.class,
+        case when e.event = 'monitoring_stage_failure' then 1 else 0 end as is_failure,
+        case when e.event = 'monitoring_stage_failure' then e.consecutive end as streak,
+        0 as is_degradation,
         0e0 as lasted_s
-    from seen
-    where event = 'monitoring_stage_failure'
+    from selection as s
+    cross join events as e
+    where e.run_id = s.run_id
+        and e.place_s >= s.from_s
+        and e.place_s < s.to_s
+        and e.event in ('monitoring_stage_failure', 'monitoring_degraded')
     union all
-    select run_id, stage, class, 0, null, 0, 0e0
-    from seen
-    where event = 'monitoring_degraded'
-    union all
-    select run_id, stage, class, 0, null, 1, coalesce(end_at - first_s, span_s) - (at - first_s)
-    from turns
-    where is_start = 1
-),
-by_class as (
-    select run_id, stage, class, sum(is_failure) as failures, max(consecutive) as longest_streak,
-        sum(is_degradation) as degraded, sum(lasted_s) as degraded_s
-    from facts
-    group by run_id, stage, class
+    select s.scope, d.stage, d.class, 0, null,
+        case when d.from_at >= s.from_s then 1 else 0 end,
+        case when d.to_at < s.to_s then d.to_at else s.to_s end
+            - case when d.from_at >= s.from_s then d.from_at else s.from_s end
+    from selection as s
+    join degradations as d on d.run_id = s.run_id
+    where d.from_at < s.to_s
+        and (d.to_at > s.from_s or d.from_at >= s.from_s)
 )
 select
-    s.run as run,
-    b.stage as stage,
-    b.class as class,
-    b.failures as failures,
-    b.longest_streak as longest_streak,
-    b.degraded as degraded,
-    b.degraded_s as degraded_s
-from by_class as b
-join selected as s on s.run_id = b.run_id
-order by s.started_at, s.run, b.stage, b.class
+    f.scope as scope,
+    f.stage as stage,
+    f.class as class,
+    sum(f.is_failure) as failures,
+    max(f.streak) as longest_streak,
+    sum(f.is_degradation) as degraded,
+    sum(f.lasted_s) as degraded_s
+from facts as f
+group by f.scope, f.stage, f.class
+order by f.scope nulls first, f.stage nulls first, f.class nulls first

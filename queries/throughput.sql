@@ -1,12 +1,9 @@
 -- throughput: requests and tokens over time
 -- group: load and work
+-- caveat: unknown output
 --
 -- Parameters
 --   bucket | positive seconds | 60 | width of a bucket, in seconds from the run's zero
---   run | run | every run | a run id, or `last`: the run that started last
---   from | seconds | 0 | only requests that arrived this long after the run's zero, or later
---   to | seconds | no limit | only requests that arrived earlier than this
---   last | seconds | no limit | only requests that arrived in so many seconds before the run's end
 --
 -- Columns
 --   run | text | run id
@@ -19,79 +16,113 @@
 --   output_tokens_per_s | tokens/s | output_tokens / bucket
 --
 -- Reading it
---   Output counts where its request ends, not where it was streamed. Every bucket from the run's
---   first to its last has a row. from, to and last choose requests by arrival: one chosen still
---   counts in the bucket it ended in. Where token accounting is unavailable, output_tokens is 0. The
---   run's last bucket is divided by its whole width, though the run ends in it.
+--   Output counts where its request ends, not where it was streamed. Every bucket that a selected part
+--   of the run touches has a row. The requests are those that arrived in the parts: one that ends in
+--   none of these buckets counts in the one it arrived in only, and one from before a part not at
+--   all. A bucket that a part cuts, or that the run ends in, is divided by its whole width. Output
+--   is null when the run knows it of no request. Over several runs, and in wall time,
+--   `rates --by 5m` says it.
 with recursive
-chosen as (
-    select case when :run = 'last' then newest.run else :run end as run
-    from (select 1 as one) as always
-    left join (select run from runs order by started_at desc, run desc limit 1) as newest on 1 = 1
-),
-selected as (
-    select r.run_id, r.run, r.started_at, r.first_s, r.last_s - r.first_s as span_s
-    from runs as r
-    join chosen as c on c.run is null or c.run = r.run
-),
-widths as (
+given as (
     select 1e0 * coalesce(:bucket, 60) as bucket
 ),
 asked as (
-    select
-        s.run_id, t.terminal, t.input_len, t.output_len,
-        (t.arrived - s.first_s) / w.bucket as arrived_place,
-        (t.arrived + t.duration_s - s.first_s) / w.bucket as ended_place
-    from selected as s
-    join terminals as t on t.run_id = s.run_id
-    join widths as w on 1 = 1
-    where t.arrived - s.first_s >= coalesce(:from, 0)
-        and (:to is null or t.arrived - s.first_s < :to)
-        and (:last is null or t.arrived - s.first_s >= s.span_s - :last)
+    select s.run_id, t.input_len, t.output_len,
+        case when t.terminal = 'completed' then 1 else 0 end as is_completed,
+        (t.arrived - r.first_s) / g.bucket as arrived_place,
+        (t.arrived + t.duration_s - r.first_s) / g.bucket as ended_place
+    from selection as s
+    cross join given as g
+    cross join runs as r
+    cross join terminals as t
+    where r.run_id = s.run_id
+        and t.run_id = s.run_id
+        and t.arrived >= s.from_s
+        and t.arrived < s.to_s
 ),
-moments as (
-    select run_id, arrived_place as place, 1 as arrivals, 0 as completions,
-        input_len as tokens_in, 0 as tokens_out
+-- `cast` cuts in some engines and rounds in others: what it rounded up is taken back.
+arrivals as (
+    select run_id, input_len,
+        cast(cast(arrived_place as bigint)
+            - case when cast(arrived_place as bigint) > arrived_place then 1 else 0 end as bigint) as bucket_no
     from asked
-    union all
-    select run_id, ended_place, 0, case when terminal = 'completed' then 1 else 0 end, 0, output_len
+),
+ends as (
+    select run_id, is_completed, output_len,
+        cast(cast(ended_place as bigint)
+            - case when cast(ended_place as bigint) > ended_place then 1 else 0 end as bigint) as bucket_no
     from asked
     where ended_place is not null
 ),
-placed as (
-    select run_id, arrivals, completions, tokens_in, tokens_out,
-        -- The outer cast gives it the type that joins with `buckets` by index.
-        cast(cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bigint)
-            as bucket_no
-    from moments
-),
-counted as (
-    select run_id, bucket_no, sum(arrivals) as arrived, sum(completions) as completed,
-        sum(tokens_in) as input_tokens, sum(tokens_out) as output_tokens
-    from placed
+arrived as (
+    select run_id, bucket_no, count(*) as requests, sum(input_len) as input_tokens
+    from arrivals
     group by run_id, bucket_no
 ),
-buckets as (
-    select s.run_id, cast(0 as bigint) as bucket_no, s.span_s / w.bucket as last_place
-    from selected as s
-    join widths as w on 1 = 1
-    where s.span_s is not null
+ended as (
+    select run_id, bucket_no, sum(is_completed) as completed, sum(output_len) as output_tokens
+    from ends
+    group by run_id, bucket_no
+),
+-- The selected parts that lie in their run, and where in the buckets they begin.
+parts as (
+    select s.run_id, s.from_s, s.to_s, r.first_s, r.last_s, g.bucket,
+        case when s.from_s > r.first_s then (s.from_s - r.first_s) / g.bucket else 0e0 end as place
+    from selection as s
+    join runs as r on r.run_id = s.run_id
+    join given as g on 1 = 1
+    where s.from_s < s.to_s
+        and s.from_s <= r.last_s
+        and s.to_s > r.first_s
+),
+passed as (
+    select run_id, from_s, to_s, first_s, last_s, bucket,
+        cast(cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bigint)
+            as bucket_no
+    from parts
     union all
-    select run_id, bucket_no + 1, last_place
-    from buckets
-    where bucket_no + 1 <= last_place
+    select run_id, from_s, to_s, first_s, last_s, bucket, bucket_no + 1
+    from passed
+    where first_s + (bucket_no + 1) * bucket < to_s
+        and first_s + (bucket_no + 1) * bucket <= last_s
+),
+touched as (
+    select run_id, bucket_no
+    from passed
+    where first_s + (bucket_no + 1) * bucket > from_s
+    union
+    select run_id, bucket_no
+    from arrived
+),
+-- Whether any request of the run, selected or not, has its output: unknown is not 0.
+known as (
+    select c.run_id, count(t.output_len) as outputs
+    from (select distinct run_id from touched) as c
+    cross join terminals as t
+    where t.run_id = c.run_id
+    group by c.run_id
+),
+counted as (
+    select b.run_id, b.bucket_no,
+        coalesce(a.requests, 0) as arrived,
+        coalesce(e.completed, 0) as completed,
+        coalesce(a.input_tokens, 0) as input_tokens,
+        case when k.outputs > 0 then coalesce(e.output_tokens, 0) end as output_tokens
+    from touched as b
+    left join arrived as a on a.run_id = b.run_id and a.bucket_no = b.bucket_no
+    left join ended as e on e.run_id = b.run_id and e.bucket_no = b.bucket_no
+    left join known as k on k.run_id = b.run_id
 )
 select
-    s.run as run,
-    b.bucket_no * w.bucket as bucket_s,
-    coalesce(c.arrived, 0) as arrived,
-    coalesce(c.completed, 0) as completed,
-    coalesce(c.input_tokens, 0) as input_tokens,
-    coalesce(c.output_tokens, 0) as output_tokens,
-    coalesce(c.input_tokens, 0) / w.bucket as input_tokens_per_s,
-    coalesce(c.output_tokens, 0) / w.bucket as output_tokens_per_s
-from buckets as b
-join selected as s on s.run_id = b.run_id
-join widths as w on 1 = 1
-left join counted as c on c.run_id = b.run_id and c.bucket_no = b.bucket_no
-order by s.started_at, s.run, b.bucket_no
+    r.run as run,
+    c.bucket_no * g.bucket as bucket_s,
+    c.arrived as arrived,
+    c.completed as completed,
+    c.input_tokens as input_tokens,
+    c.output_tokens as output_tokens,
+    1e0 * c.input_tokens / g.bucket as input_tokens_per_s,
+    1e0 * c.output_tokens / g.bucket as output_tokens_per_s
+from counted as c
+join given as g on 1 = 1
+join runs as r on r.run_id = c.run_id
+order by r.started_at nulls first, r.run nulls first, c.bucket_no nulls first

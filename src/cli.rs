@@ -2,9 +2,11 @@
 
 mod forget;
 mod parse;
+mod selection;
 
 pub use forget::Forget;
 pub use parse::parse;
+pub use selection::SelectionFlags;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -83,12 +85,14 @@ enum Command {
     Query(QueryFlags),
     /// Diagnose one request: what happened to it, when and why
     Show(Show),
-    /// Put two runs side by side
+    /// Put two selections side by side
     Compare(Compare),
-    /// Exit with 6 when a run does not keep what is asked of it
+    /// Exit with 6 when something selected does not keep what is asked of it
     Check(Check),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),
+    /// Tables, views and columns of the database, with what each means
+    Schema(Schema),
     /// Write tables, queries or the journal to files: CSV, a workbook, JSON Lines
     Export(Export),
     /// Write a journal that can be published: no engine, client, host or address in it
@@ -142,9 +146,19 @@ pub enum SummaryFormat {
 #[derive(Debug, Clone, Args)]
 #[command(subcommand_value_name = "NAME", subcommand_help_heading = "Queries")]
 pub struct QueryFlags {
+    /// What the question is asked of
+    #[command(flatten)]
+    pub selection: SelectionFlags,
     /// Read what is new in this journal first (may be repeated)
     #[arg(long, global = true, value_name = "PATH", help_heading = "Answer")]
     pub ingest: Vec<PathBuf>,
+    /// Print the statement instead of its answer, with selection and parameters written into it: any program
+    /// that reads SQLite gives the same rows
+    #[arg(long, global = true, conflicts_with_all = ["redact", "output"], help_heading = "Answer")]
+    pub sql: bool,
+    /// Work out so many scopes of a large answer at once [default: as many as there are processors, 4 at most]
+    #[arg(long, global = true, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Answer")]
+    pub jobs: Option<u8>,
     /// Print the catalog as a metadata file of Datasette
     #[arg(long)]
     pub datasette: bool,
@@ -206,6 +220,9 @@ pub struct Show {
     /// The run it belongs to, when several have it
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
+    /// Read what is new in this journal first (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub ingest: Vec<PathBuf>,
     /// The diagnosis for people, or as data
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ShowFormat,
@@ -232,12 +249,13 @@ pub enum ShowFormat {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// The one run: its id, the beginning of it, or `last`
-    #[arg(value_name = "RUN_A")]
-    pub run_a: String,
-    /// The other run
-    #[arg(value_name = "RUN_B")]
-    pub run_b: String,
+    /// The one selection: a run (its id, the beginning of it, `last` or `current`), release:0.7, source:GLOB,
+    /// FROM..TO in wall time (such as 2h..1h), or several joined by commas
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The other selection
+    #[arg(value_name = "B")]
+    pub b: String,
     /// Take the targets saved under this name
     #[arg(long, value_name = "NAME")]
     pub slo: Option<String>,
@@ -265,12 +283,12 @@ pub struct Check {
     /// The largest 99th percentile of the TTFT of completed requests
     #[arg(long, value_name = "SECONDS", value_parser = target, group = "limits")]
     pub max_p99_ttft: Option<f64>,
-    /// Only this run, or `last`; default: every run
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<String>,
-    /// Only requests that arrived in so many seconds before the run's end
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub last: Option<f64>,
+    /// What is judged
+    #[command(flatten)]
+    pub selection: SelectionFlags,
+    /// Read what is new in this journal first (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub ingest: Vec<PathBuf>,
     /// TTFT target of the attainment, instead of the saved one
     #[arg(long, value_name = "SECONDS", value_parser = target)]
     pub ttft: Option<f64>,
@@ -301,6 +319,20 @@ pub struct Sql {
     /// Read the statement from a file
     #[arg(short, long, value_name = "FILE", conflicts_with = "statement")]
     pub file: Option<PathBuf>,
+    /// The rows of `selection`, which the statement must read then
+    #[command(flatten)]
+    pub selection: SelectionFlags,
+    /// How and where the answer is written
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Only this table or view
+    #[arg(value_name = "TABLE")]
+    pub table: Option<String>,
     /// How and where the answer is written
     #[command(flatten)]
     pub output: OutputFlags,
@@ -316,6 +348,13 @@ pub struct Export {
     /// Every table and every query
     #[arg(long)]
     pub all: bool,
+    /// Read what is new in this journal first (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub ingest: Vec<PathBuf>,
+    /// What is exported: it cuts queries and the tables terminals, attempt_failures, events and runs; the journal
+    /// has whole runs
+    #[command(flatten)]
+    pub selection: SelectionFlags,
     /// Write a CSV each into this folder, made when missing, and export.json beside them
     #[arg(long, value_name = "DIR", required_unless_present = "xlsx")]
     pub dir: Option<PathBuf>,
@@ -454,6 +493,8 @@ pub enum Subcommanded {
     Check(Check),
     /// `sql`
     Sql(Sql),
+    /// `schema`
+    Schema(Schema),
     /// `export`
     Export(Box<ExportWanted>),
     /// `redact`

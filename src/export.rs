@@ -11,7 +11,9 @@ use serde_json::{Map, Value as Json};
 use crate::exit::Failure;
 use crate::query::answer::ask;
 use crate::query::catalog::Query;
+use crate::query::faster::statement;
 use crate::query::run::{Bound, Sink, run};
+use crate::selection::Selection;
 use crate::store::schema;
 
 /// What `--all` takes, in this order: the tables a reader knows from the documentation. Not
@@ -20,7 +22,7 @@ pub const TABLES: [&str; 8] =
     ["runs", "terminals", "attempt_failures", "events", "builds", "sources", "rejects", "slos"];
 
 /// Views, which are exported when they are named.
-const VIEWS: [&str; 3] = ["requests", "attempts", "legs"];
+const VIEWS: [&str; 4] = ["requests", "timeline", "attempts", "legs"];
 
 /// Something to export.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,14 +113,33 @@ pub fn everything(catalog: &[Query]) -> Vec<Item> {
 /// When the database cannot be read or the sink fails. The journal has no rows of cells.
 pub fn write_rows(
     connection: &mut Connection,
+    selection: &Selection,
     item: &Item,
     bound: &[Bound],
     sink: &mut dyn Sink,
 ) -> Result<u64> {
     match item {
         Item::Journal => bail!("the journal is JSON Lines, not a table: export it with --dir"),
-        Item::Table(name) => run(connection, &format!("select * from {name}"), &[], sink),
-        Item::Query(query) => run(connection, &query.sql, bound, sink),
+        Item::Table(name) => run(connection, &table_sql(name, selection), &[], sink),
+        Item::Query(query) => run(connection, statement(query, selection), bound, sink),
+    }
+}
+
+/// The rows of a table, those of the selection where it cuts that table.
+fn table_sql(name: &str, selection: &Selection) -> String {
+    let rows = format!("select * from {name}");
+    let terminals = "select t.terminal_id from selection as s cross join terminals as t
+         where t.run_id = s.run_id and t.arrived >= s.from_s and t.arrived < s.to_s";
+    let events = "select e.event_id from selection as s cross join events as e
+         where e.run_id = s.run_id and e.place_s >= s.from_s and e.place_s < s.to_s";
+    match name {
+        _ if selection.is_default => rows,
+        "runs" => format!("{rows} where run_id in (select run_id from selection)"),
+        "terminals" | "attempt_failures" | "requests" | "attempts" | "legs" => {
+            format!("{rows} where terminal_id in ({terminals})")
+        }
+        "events" | "timeline" => format!("{rows} where event_id in ({events})"),
+        _ => rows,
     }
 }
 
@@ -189,11 +210,16 @@ impl Sidecar {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn new(connection: &mut Connection, database: String, written: Vec<Written>) -> Result<Self> {
+    pub fn new(
+        connection: &mut Connection,
+        selection: &Selection,
+        database: String,
+        written: Vec<Written>,
+    ) -> Result<Self> {
         let sources =
             objects(connection, "select path, offset_bytes, lines from sources order by source_id")?;
         let slos = objects(connection, "select name, ttft_s, tpot_s, saved_at from slos order by name")?;
-        let runs = ask(connection, "runs", |_| None)?
+        let runs = ask(connection, "runs", selection, |_| None)?
             .rows()
             .map(|row| {
                 serde_json::json!({

@@ -17,6 +17,7 @@ pub(crate) mod spool;
 mod stdin;
 mod summary;
 mod taking;
+mod times;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,13 +12,15 @@
 //! | duplicates, conflicts | [`store::terminals`] | how lines are read |
 //! | spans and clocks of runs, and their builds | `store::runs`, `store::inference` | how lines are read |
 //! | runs that were forgotten | [`store::forgotten`] | how lines are read |
-//! | counts kept for the common questions | [`store::kept`], `store::bins` | how lines are read |
+//! | when events happened, and the wall clock of each run | `store::places`, `store::wall` | how lines are read |
+//! | counts kept for the common questions | `store::kept` | how lines are read |
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | canned questions and their parameters | [`query`] | how tables are filled |
 //! | one request and what went on around it, two runs, limits | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |
+//! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | answers as text | [`output`], [`text`] | where they come from |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
@@ -34,6 +36,8 @@ pub mod journal;
 pub mod output;
 pub mod query;
 pub mod redact;
+pub mod selection;
+pub mod statistics;
 pub mod stdio;
 pub mod store;
 pub mod text;

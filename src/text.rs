@@ -98,6 +98,13 @@ pub fn micros(seconds: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Unix seconds as `YYYY-MM-DDTHH:MM:SSZ`; none beyond the years that have four digits.
+pub fn wall_time(unix_s: f64) -> Option<String> {
+    let time = chrono::DateTime::from_timestamp(unix_s.floor() as i64, 0)?;
+    let text = time.format("%Y-%m-%dT%H:%M:%SZ").to_string();
+    (text.len() == 20).then_some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -46,6 +46,7 @@ pub fn parse() -> Result<Wanted> {
         Command::Compare(flags) => Subcommanded::Compare(flags),
         Command::Check(flags) => Subcommanded::Check(flags),
         Command::Sql(flags) => Subcommanded::Sql(flags),
+        Command::Schema(flags) => Subcommanded::Schema(flags),
         Command::Export(flags) => {
             let (_, given) = matches.subcommand().expect("`export` was parsed");
             Subcommanded::Export(Box::new(ExportWanted { flags, catalog, given: given.clone() }))

@@ -4,14 +4,19 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::{Teller, open_to_read};
+use super::{Teller, read_then_open, select};
 use crate::cli::{Check, Global};
 use crate::exit::Exit;
 use crate::query::check::{Held, Limits, check};
 use crate::stdio;
+use crate::text::escaped;
 
 pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
-    let mut connection = open_to_read(global)?;
+    let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let teller = Teller::new(global);
+    let selection = select(&mut connection, &flags.selection, teller)?;
     let limits = Limits {
         min_attainment: flags.min_attainment,
         max_failure_rate: flags.max_failure_rate,
@@ -20,8 +25,6 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let given = |name: &str| {
         let number = |value: Option<f64>| value.map(|value| value.to_string());
         match name {
-            "run" => flags.run.clone(),
-            "last" => number(flags.last),
             "ttft" => number(flags.ttft),
             "tpot" => number(flags.tpot),
             "slo" => flags.slo.clone(),
@@ -29,7 +32,7 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
             _ => None,
         }
     };
-    let (findings, caveats) = check(&mut connection, &limits, given)?;
+    let (findings, caveats) = check(&mut connection, &selection, &limits, given)?;
     let mut out = stdio::stdout();
     for finding in &findings {
         let held = match finding.held {
@@ -37,16 +40,19 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
             Held::No => "FAILS",
             Held::Unknown => "unknown",
         };
-        writeln!(out, "{held:7}  {}  {}", finding.run, finding.words)?;
+        writeln!(out, "{held:7}  {}  {}", escaped(&finding.scope), finding.words)?;
     }
     out.flush()?;
     for caveat in caveats {
-        Teller::new(global).note(&caveat);
+        teller.note(&caveat);
     }
     if findings.iter().all(|finding| finding.held == Held::Unknown) {
-        Teller::new(global).warn("nothing was measured that could hold");
+        match &selection.emptied_by {
+            Some(why) => teller.warn(&format!("nothing was measured that could hold: {why}")),
+            None => teller.warn("nothing was measured that could hold"),
+        }
         return Ok(Exit::NotHeld);
     }
     let fails = findings.iter().any(|finding| finding.held == Held::No);
-    Ok(if fails { Exit::NotHeld } else { Exit::Done })
+    Ok(if fails { Exit::NotHeld } else { exit })
 }

@@ -1,25 +1,28 @@
-//! `compare`: two runs side by side.
+//! `compare`: two selections side by side.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use chrono::Utc;
+use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
 use super::{Teller, open_target, open_to_read};
 use crate::cli::{Compare, Global};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::output::sink;
-use crate::query::compare::{COLUMNS, Figure, compare};
-use crate::query::params::{resolve_run, targets};
+use crate::query::compare::{COLUMNS, Figure, compare, sides};
+use crate::query::params::targets;
+use crate::selection::{self, Selection, expression};
 
 pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
-    let a = resolve_run(&connection, &flags.run_a)?;
-    let b = resolve_run(&connection, &flags.run_b)?;
-    let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
-    let (figures, caveats) = compare(&mut connection, [&a, &b], slo.as_ref())?;
-
     let teller = Teller::new(global);
+    let [a, b] = [&flags.a, &flags.b];
+    let sides = sides(side(&connection, a, teller)?, side(&connection, b, teller)?);
+    let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
+    let (figures, caveats) = compare(&mut connection, &sides, slo.as_ref())?;
+
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
     {
@@ -43,6 +46,20 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
         teller.note("no attainment: give --ttft and --tpot, or save targets with `narwhal-jq slo set`");
     }
     Ok(Exit::Done)
+}
+
+/// One of the two selections; it must take in something.
+fn side(connection: &Connection, text: &str, teller: Teller) -> Result<Selection> {
+    let now = Utc::now();
+    let asked = expression::parse(text, now).map_err(Failure::usage)?;
+    let selection = selection::choose(connection, &asked, now)?;
+    if let Some(why) = &selection.emptied_by {
+        return Err(Failure::usage(format!("{text:?} takes in nothing: {why}")).into());
+    }
+    for note in &selection.notes {
+        teller.note(&format!("{text}: {note}"));
+    }
+    Ok(selection)
 }
 
 /// The percentiles that rest on too few requests, by how many they need.

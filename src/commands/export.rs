@@ -10,18 +10,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::{Teller, open_target, open_to_read, redactor};
+use super::{Teller, open_target, read_then_open, redactor, select, unread_selection};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
 use crate::exit::{Exit, Failure};
 use crate::export::{Item, Sidecar, Written, everything, resolve, write_rows};
+use crate::journal::row::Row;
 use crate::journal::write::write_row;
 use crate::output::csv::{Csv, Style};
 use crate::output::workbook::{MAX_ROWS, Workbook};
 use crate::query::run::{Bound, Sink};
-use crate::query::{caveats, params};
+use crate::query::{catalog, caveats, params};
 use crate::redact::Redactor;
 use crate::redact::sink::Redacting;
-use crate::store::export::{each_row, write_journal};
+use crate::selection::Selection;
+use crate::store::export::{each_row, each_selected_row};
 use crate::store::temporary;
 use crate::text::json_escaped;
 
@@ -35,7 +37,12 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         }
     }
     check_parameters(&items, given)?;
-    let mut connection = open_to_read(global)?;
+    let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
+        return Ok(Exit::Interrupted);
+    };
+    check_own(&mut connection, &mut items, flags, teller)?;
+    let selection = select(&mut connection, &flags.selection, teller)?;
+    let selection = &selection;
     let mut bound = bind_all(&connection, &mut items, flags, given, teller)?;
     let redactor = redactor(&connection, &flags.privacy)?;
     if redactor.is_some() {
@@ -43,8 +50,12 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
     }
     let redactor = redactor.as_ref();
     let written = match (&flags.dir, &flags.xlsx) {
-        (Some(folder), _) => to_folder(&mut connection, folder, flags, &items, &bound, redactor, teller)?,
-        (None, Some(file)) => to_workbook(&mut connection, file, &items, &bound, redactor, teller)?,
+        (Some(folder), _) => {
+            to_folder(&mut connection, selection, folder, flags, &items, &bound, redactor, teller)?
+        }
+        (None, Some(file)) => {
+            to_workbook(&mut connection, selection, file, &items, &bound, redactor, teller)?
+        }
         (None, None) => unreachable!("one of --dir and --xlsx is required"),
     };
     for (item, bound) in items.iter().zip(&bound) {
@@ -57,8 +68,11 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
     for one in &written {
         teller.note(&format!("{}: {} rows", one.place, one.rows));
     }
+    if let Some(why) = &selection.emptied_by {
+        teller.note(&format!("nothing is selected: {why}"));
+    }
     if let Some(folder) = &flags.dir {
-        let mut sidecar = Sidecar::new(&mut connection, global.db.display().to_string(), written)?;
+        let mut sidecar = Sidecar::new(&mut connection, selection, global.db.display().to_string(), written)?;
         if redactor.is_some() {
             sidecar.hide_paths();
         }
@@ -67,7 +81,39 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         writeln!(target.writer(), "{}", json_escaped(&text))?;
         target.finish()?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+/// Checks the user's own queries against the database. With `--all`, one that cannot be asked is left out and named;
+/// one that was named is a mistake.
+fn check_own(
+    connection: &mut Connection,
+    items: &mut Vec<Item>,
+    flags: &Export,
+    teller: Teller,
+) -> Result<()> {
+    let mut kept = Vec::new();
+    for item in items.drain(..) {
+        let fault = match &item {
+            Item::Query(query) if query.file.is_some() => match catalog::check(query, connection) {
+                Ok(signature) if flags.selection.is_given() && !signature.reads_selection => {
+                    Some(unread_selection(&format!("the query {}", query.name)).into())
+                }
+                Ok(_) => None,
+                Err(fault) => Some(fault.context(format!("the query {}", query.name))),
+            },
+            _ => None,
+        };
+        match fault {
+            None => kept.push(item),
+            Some(fault) if flags.all && !flags.names.iter().any(|name| name == item.name()) => {
+                teller.warn(&format!("left out: {fault:#}"));
+            }
+            Some(fault) => return Err(fault),
+        }
+    }
+    *items = kept;
+    Ok(())
 }
 
 /// A parameter that no exported query has is a mistake.
@@ -127,6 +173,7 @@ fn bind_all(
 
 fn to_folder(
     connection: &mut Connection,
+    selection: &Selection,
     folder: &Path,
     flags: &Export,
     items: &[Item],
@@ -147,17 +194,23 @@ fn to_folder(
         fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
         let mut target = open_target(connection, Some(&path))?;
         let rows = match item {
-            Item::Journal => match redactor {
-                None => write_journal(connection, target.writer()),
-                Some(redactor) => each_row(connection, |mut row| {
-                    redactor.row(&mut row);
+            Item::Journal => {
+                let mut write = |mut row: Row<'_>| {
+                    if let Some(redactor) = redactor {
+                        redactor.row(&mut row);
+                    }
                     Ok(write_row(target.writer(), &row)?)
-                }),
-            },
+                };
+                if selection.is_default {
+                    each_row(connection, &mut write)
+                } else {
+                    each_selected_row(connection, &mut write)
+                }
+            }
             _ => {
                 let csv = Csv::new(target.writer(), style);
                 csv.map_err(anyhow::Error::from)
-                    .and_then(|csv| write_item(connection, item, bound, csv, redactor, teller))
+                    .and_then(|csv| write_item(connection, selection, item, bound, csv, redactor, teller))
             }
         };
         let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
@@ -176,6 +229,7 @@ fn to_folder(
 
 fn to_workbook(
     connection: &mut Connection,
+    selection: &Selection,
     file: &Path,
     items: &[Item],
     bound: &[Vec<Bound>],
@@ -192,7 +246,8 @@ fn to_workbook(
     let mut written = Vec::new();
     for (item, bound) in items.iter().zip(bound) {
         let sheet = workbook.sheet(&item.sheet());
-        let rows = write_item(connection, item, bound, sheet, redactor, teller).with_context(cannot)?;
+        let rows =
+            write_item(connection, selection, item, bound, sheet, redactor, teller).with_context(cannot)?;
         written.push(Written::new(item, item.sheet(), rows, bound));
     }
     if workbook.cut_cells > 0 {
@@ -209,6 +264,7 @@ fn to_workbook(
 /// Gives an item's rows to a sink, without names when there is a redactor.
 fn write_item(
     connection: &mut Connection,
+    selection: &Selection,
     item: &Item,
     bound: &[Bound],
     sink: impl Sink,
@@ -217,8 +273,8 @@ fn write_item(
 ) -> Result<u64> {
     let mut sink = Progressing::new(sink, item, teller);
     match redactor {
-        None => write_rows(connection, item, bound, &mut sink),
-        Some(redactor) => write_rows(connection, item, bound, &mut Redacting::new(sink, redactor)),
+        None => write_rows(connection, selection, item, bound, &mut sink),
+        Some(redactor) => write_rows(connection, selection, item, bound, &mut Redacting::new(sink, redactor)),
     }
 }
 

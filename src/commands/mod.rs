@@ -6,9 +6,11 @@ mod export;
 mod forget;
 mod ingest;
 mod interrupt;
+mod progress;
 mod query;
 mod redact;
 mod rejects;
+mod schema;
 mod show;
 mod slo;
 mod sql;
@@ -18,18 +20,21 @@ mod verify;
 use std::io::{self, IsTerminal, Write};
 
 use std::fs::Metadata;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use chrono::Utc;
 use rusqlite::Connection;
 
-use crate::cli::{Color, Global, OutputFlags, RedactFlags, Subcommanded, Wanted};
+use crate::cli::{Color, Global, OutputFlags, RedactFlags, SelectionFlags, Subcommanded, Wanted};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::target::Target;
-use crate::query::run::{self, Bound};
+use crate::query::functions;
+use crate::query::run::{self, Bound, Sink};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
+use crate::selection::{self, Selection};
 use crate::stdio;
 use crate::store;
 use crate::store::sources::{self, FileId};
@@ -41,11 +46,15 @@ use crate::text::escaped;
 /// Whatever stopped it, in words; see [`crate::exit::code_of`] for its exit code.
 pub fn run(wanted: Wanted) -> Result<Exit> {
     let global = &wanted.global;
-    // The others heed signals themselves, and a query does when it has read what is new.
+    // These heed signals themselves, some when they have read what is new.
     let heeds_signals = match &wanted.command {
-        Subcommanded::Ingest(_) | Subcommanded::Query(_) | Subcommanded::Redact(_) | Subcommanded::Slo(_) => {
-            true
-        }
+        Subcommanded::Ingest(_)
+        | Subcommanded::Query(_)
+        | Subcommanded::Show(_)
+        | Subcommanded::Check(_)
+        | Subcommanded::Export(_)
+        | Subcommanded::Redact(_)
+        | Subcommanded::Slo(_) => true,
         Subcommanded::Rejects(flags) => rejects::writes(flags),
         Subcommanded::Forget(flags) => forget::writes(flags),
         _ => false,
@@ -60,6 +69,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Compare(flags) => compare::run(global, flags),
         Subcommanded::Check(flags) => check::run(global, flags),
         Subcommanded::Sql(flags) => sql::run(global, flags),
+        Subcommanded::Schema(flags) => schema::run(global, flags),
         Subcommanded::Export(wanted) => export::run(global, wanted),
         Subcommanded::Redact(flags) => redact::run(global, flags),
         Subcommanded::Slo(action) => slo::run(global, action),
@@ -152,24 +162,24 @@ fn redactor(connection: &Connection, flags: &RedactFlags) -> Result<Option<Redac
 
 /// Runs a statement and writes its answer where and how the flags say; how many rows it had.
 fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &OutputFlags) -> Result<u64> {
-    answer_redacted(connection, sql, bound, flags, None)
+    write_answer(connection, flags, None, |connection, sink| run::run(connection, sql, bound, sink))
 }
 
-/// As [`answer`], without names when there is a redactor.
-fn answer_redacted(
+/// Writes what `ask` gives where and how the flags say, without names when there is a redactor; how many rows it
+/// had.
+fn write_answer(
     connection: &mut Connection,
-    sql: &str,
-    bound: &[Bound],
     flags: &OutputFlags,
     redactor: Option<&Redactor>,
+    ask: impl FnOnce(&mut Connection, &mut dyn Sink) -> Result<u64>,
 ) -> Result<u64> {
     let mut target = open_target(connection, flags.output.as_deref())?;
     let is_terminal = target.is_terminal();
     let rows = {
         let mut sink = output::sink(flags.format, target.writer(), is_terminal)?;
         match redactor {
-            None => run::run(connection, sql, bound, sink.as_mut())?,
-            Some(redactor) => run::run(connection, sql, bound, &mut Redacting::new(sink, redactor))?,
+            None => ask(connection, sink.as_mut())?,
+            Some(redactor) => ask(connection, &mut Redacting::new(sink, redactor))?,
         }
     };
     target.finish()?;
@@ -178,5 +188,49 @@ fn answer_redacted(
 
 /// Opens the database of the global flags for reading.
 fn open_to_read(global: &Global) -> Result<Connection> {
-    store::open_to_read(&global.db, global.busy_timeout)
+    let connection = store::open_to_read(&global.db, global.busy_timeout)?;
+    functions::add(&connection)?;
+    Ok(connection)
+}
+
+/// Reads what is new in journals, then opens the database for reading. The exit code is that of the reading, of which
+/// `None` says that it was interrupted. From then on a signal ends the program.
+fn read_then_open(global: &Global, journals: &[PathBuf]) -> Result<(Exit, Option<Connection>)> {
+    let exit = match journals {
+        [] => Exit::Done,
+        paths => ingest::read_first(global, paths)?,
+    };
+    if exit == Exit::Interrupted {
+        return Ok((exit, None));
+    }
+    interrupt::end_on_signal()?;
+    Ok((exit, Some(open_to_read(global)?)))
+}
+
+/// Makes what the flags choose the selection of the connection, and says what its reader must know.
+fn select(connection: &mut Connection, flags: &SelectionFlags, teller: Teller) -> Result<Selection> {
+    let now = Utc::now();
+    let selection = selection::choose(connection, &flags.asked(now)?, now)?;
+    selection.install(connection)?;
+    for note in &selection.notes {
+        teller.note(note);
+    }
+    Ok(selection)
+}
+
+/// The failure of a statement that was given a selection and does not read it.
+fn unread_selection(what: &str) -> Failure {
+    Failure::usage(format!(
+        "{what} does not read `selection`, so nothing can be chosen for it: join it, as in `from selection as s cross \
+         join terminals as t where t.run_id = s.run_id and t.arrived >= s.from_s and t.arrived < s.to_s` (of events \
+         e.place_s) and group by s.scope"
+    ))
+}
+
+/// Says that there are no rows, and why where the selection is the reason.
+fn tell_no_rows(selection: &Selection, teller: Teller) {
+    match &selection.emptied_by {
+        Some(why) => teller.note(&format!("no rows: {why}")),
+        None => teller.note("no rows"),
+    }
 }

@@ -2,14 +2,21 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use rusqlite::Connection;
 
-use super::{Teller, answer_redacted, ingest, interrupt, open_to_read, redactor};
-use crate::cli::{Ask, Global, PARAMETER};
-use crate::exit::Exit;
-use crate::query::catalog::Query;
+use super::progress::Progress;
+use super::{
+    Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection, write_answer,
+};
+use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
+use crate::exit::{Exit, Failure};
+use crate::query::catalog::{self, Query};
 use crate::query::datasette::metadata;
-use crate::query::{caveats, params};
+use crate::query::parts::{self, Question};
+use crate::query::run::{self, Signature};
+use crate::query::written::written;
+use crate::query::{caveats, faster, params};
 use crate::stdio;
 use crate::text::json_escaped;
 
@@ -27,30 +34,84 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     let Some(query) = &ask.query else {
         list(&ask.catalog)?;
+        tell_own_faults(global, &ask.catalog, teller);
         return Ok(Exit::Done);
     };
-    let exit = match ask.flags.ingest.as_slice() {
-        [] => Exit::Done,
-        paths => ingest::read_first(global, paths)?,
+    let (exit, Some(mut connection)) = read_then_open(global, &ask.flags.ingest)? else {
+        return Ok(Exit::Interrupted);
     };
-    if exit == Exit::Interrupted {
-        return Ok(exit);
+    let signature = own_signature(query, &mut connection)?;
+    if signature.is_some_and(|signature| !signature.reads_selection) && ask.flags.selection.is_given() {
+        return Err(unread_selection(&format!("the query {}", query.name)).into());
     }
-    interrupt::end_on_signal()?;
-    let mut connection = open_to_read(global)?;
+    check_by(query, &ask.flags.selection)?;
+    let selection = select(&mut connection, &ask.flags.selection, teller)?;
     let bound = params::bind(&connection, query, |name| {
         ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
     })?;
+    if ask.flags.sql {
+        writeln!(stdio::stdout(), "{};", written(query, &selection, &bound)?)?;
+        return Ok(exit);
+    }
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
-    let rows = answer_redacted(&mut connection, &query.sql, &bound, &ask.flags.output, redactor.as_ref())?;
+    let sql = faster::statement(query, &selection);
+    let progress = Progress::new(teller, &query.name);
+    let open = || open_to_read(global);
+    let question = Question {
+        sql,
+        bound: &bound,
+        selection: &selection,
+        jobs: jobs(&ask.flags),
+        open: &open,
+        progress: &|share| progress.tell(share),
+    };
+    let rows = write_answer(&mut connection, &ask.flags.output, redactor.as_ref(), |connection, sink| {
+        if query.file.is_none() && has_scopes(query) {
+            parts::run(connection, &question, sink)
+        } else {
+            run::run(connection, sql, &bound, sink)
+        }
+    });
+    progress.end();
+    let rows = rows?;
     if rows == 0 {
-        teller.note("no rows");
+        tell_no_rows(&selection, teller);
     }
     for caveat in caveats {
         teller.note(&caveat);
     }
     Ok(exit)
+}
+
+/// A query of the user's own may read tables of its own: whether header and statement agree is known only now.
+fn own_signature(query: &Query, connection: &mut Connection) -> Result<Option<Signature>> {
+    let Some(file) = &query.file else { return Ok(None) };
+    let checked = catalog::check(query, connection);
+    checked.map(Some).with_context(|| format!("the query file {}", file.display()))
+}
+
+/// Whether each row of an answer belongs to a scope.
+fn has_scopes(query: &Query) -> bool {
+    query.columns.first().is_some_and(|column| column.name == "scope")
+}
+
+/// So many connections work at a large answer, when nothing else is said: more gained little.
+const MAX_JOBS: usize = 4;
+
+fn jobs(flags: &QueryFlags) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from).min(MAX_JOBS);
+    flags.jobs.map_or_else(processors, usize::from)
+}
+
+/// Groups mean nothing to a query whose rows are runs, requests, events or intervals.
+fn check_by(query: &Query, flags: &SelectionFlags) -> Result<()> {
+    if flags.by.is_some() && !has_scopes(query) && query.file.is_none() {
+        let message =
+            format!("--by groups what is counted, and a row of {} is no group: leave --by out", query.name);
+        return Err(Failure::usage(message).into());
+    }
+    Ok(())
 }
 
 /// The catalog in groups, a line each.
@@ -72,4 +133,18 @@ fn list(catalog: &[Query]) -> Result<()> {
     }
     writeln!(out, "`narwhal-jq query NAME --help` is the manual of a query.")?;
     Ok(())
+}
+
+/// Says which of the user's queries cannot be asked of the database, when there is one.
+fn tell_own_faults(global: &Global, catalog: &[Query], teller: Teller) {
+    let own = || catalog.iter().filter(|query| query.file.is_some());
+    if own().next().is_none() {
+        return;
+    }
+    let Ok(mut connection) = open_to_read(global) else { return };
+    for query in own() {
+        if let Err(fault) = own_signature(query, &mut connection) {
+            teller.warn(&format!("{fault:#}"));
+        }
+    }
 }

@@ -55,6 +55,9 @@ fn read_again(global: &Global, flags: &Rejects) -> Result<Exit> {
     let count = rejects::count(&open_to_read(global)?)?;
     let retried = if count == 0 { Retried::default() } else { retry_in(global)? };
     let teller = Teller::new(global);
+    for warning in &retried.warnings {
+        teller.warn(warning);
+    }
     for (note, count) in &retried.notes {
         teller.note(&note.in_words(*count));
     }

@@ -5,9 +5,10 @@ use std::io::Read;
 
 use anyhow::{Context, Result};
 
-use super::{Teller, answer, open_to_read};
+use super::{Teller, answer, open_to_read, select, tell_no_rows, unread_selection};
 use crate::cli::{Global, Sql};
 use crate::exit::Exit;
+use crate::query::run::signature;
 use crate::stdio;
 
 pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
@@ -23,8 +24,13 @@ pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
         (None, statement) => statement.unwrap_or_default().to_owned(),
     };
     let mut connection = open_to_read(global)?;
+    let teller = Teller::new(global);
+    if flags.selection.is_given() && !signature(&mut connection, &sql)?.reads_selection {
+        return Err(unread_selection("the statement").into());
+    }
+    let selection = select(&mut connection, &flags.selection, teller)?;
     if answer(&mut connection, &sql, &[], &flags.output)? == 0 {
-        Teller::new(global).note("no rows");
+        tell_no_rows(&selection, teller);
     }
     Ok(Exit::Done)
 }

@@ -113,9 +113,6 @@ const CHECKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The check that no statement can do.
-const BINS: &str = "measured values are counted by bins as they are stored";
-
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let teller = Teller::new(global);
@@ -136,7 +133,6 @@ pub(super) fn run(global: &Global) -> Result<Exit> {
     for (holds, sql) in CHECKS {
         tell(holds, find(&connection, sql))?;
     }
-    tell(BINS, store::kept::wrong_bins(&connection))?;
     if broken > 0 {
         teller.note("what is BROKEN stays so: make a new database from the journals");
     }

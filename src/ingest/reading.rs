@@ -16,7 +16,7 @@ use super::blocks::{Blocks, Next};
 use super::notes::Note;
 use super::open::{Opened, lost, resume, stored_name};
 use super::taking::Taking;
-use super::{Counters, FileReport, Options, Watcher, stdin};
+use super::{Counters, FileReport, Options, Watcher, stdin, times};
 use crate::exit::{Exit, code_of};
 use crate::journal::files;
 use crate::journal::inputs::Input;
@@ -109,6 +109,8 @@ pub(super) struct Reading<'i, 'w, 'c> {
     sharing: &'i mut Sharing,
     input: &'i Input,
     handle: Option<&'i File>,
+    /// What is read; none of standard input.
+    opened: Option<File>,
     /// How far the same file was read when it held other content.
     lost: Option<u64>,
     /// What was committed before another ingest moved the source, and where that began.
@@ -159,6 +161,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             sharing,
             input,
             handle: None,
+            opened: None,
             lost: None,
             counted,
             resumed_at: None,
@@ -234,6 +237,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                     // What it holds may be known from another, a copy, and yet not be what it held.
                     _ => self.read_before(known, &same_file, opened.file).with_context(cannot)?,
                 };
+                self.opened = Some(same_file);
                 Ok(opened)
             }
         }
@@ -437,8 +441,11 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             lines: progress.read.lines,
             head: &progress.read.head,
             tail: &progress.read.tail,
+            written_by_s: times::written_by_s(self.opened.as_ref()),
         };
-        self.writer.save(&reached)?;
+        for notice in self.writer.save(&reached)? {
+            self.watcher.warn(&notice);
+        }
         self.sharing.lines += progress.batch;
         let bytes = progress.read.offset - progress.committed.offset;
         progress.committed.clone_from(&progress.read);

@@ -49,6 +49,9 @@ pub struct Retried {
     /// What was kept though this release does not know it, and how often.
     #[serde(skip)]
     pub notes: BTreeMap<Note, u64>,
+    /// What should be said of runs.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
     /// Whether it was interrupted.
     #[serde(skip)]
     pub is_interrupted: bool,
@@ -107,7 +110,8 @@ impl Retry<'_> {
             has_changed |= self.take(writer, entry, &mut counters)?;
         }
         if has_changed {
-            writer.commit_late(counters.terminals + counters.events + counters.duplicates)?;
+            let rows = counters.terminals + counters.events + counters.duplicates;
+            self.retried.warnings.extend(writer.commit_late(rows)?);
         } else {
             writer.roll_back()?;
         }

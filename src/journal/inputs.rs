@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, bail};
 
 use super::files;
+pub use super::names::part_of;
 use super::names::{Age, PATTERNS, age_by_name};
 
 /// One thing to read.

@@ -15,6 +15,13 @@ type Date = Vec<u64>;
 pub(super) const PATTERNS: &str =
     "*.jsonl, *.jsonl.N, *.jsonl.DATE, *.jsonl-DATE and *-DATE.jsonl, each also with .gz or .zst";
 
+/// The journal that a file of this name is a part of, and what sorts its parts, oldest first. A file that is no
+/// journal by its name is one of its own.
+pub fn part_of(name: &str) -> (String, impl Ord + Clone + use<>) {
+    let age = age_by_name(name);
+    (age.as_ref().map_or(name, |age| &age.0).to_owned(), age)
+}
+
 /// What the name of a file says of its age, if it is that of a journal.
 pub(super) fn age_by_name(name: &str) -> Option<Age> {
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);

@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::{catalog, caveats, params, run};
+use super::{catalog, caveats, faster, params, run};
+use crate::selection::Selection;
 
 /// A whole answer.
 #[derive(Debug)]
@@ -22,22 +23,25 @@ pub struct Row<'a> {
     cells: &'a [Value],
 }
 
-/// Asks a shipped query; `given` has its parameters as on the command line.
+/// Asks a shipped query of a selection, which is the connection's one afterwards; `given` has its parameters as on
+/// the command line.
 ///
 /// # Errors
 /// As the command line has them, and when the database cannot be read.
 pub fn ask(
     connection: &mut Connection,
     name: &str,
+    selection: &Selection,
     given: impl Fn(&str) -> Option<String>,
 ) -> Result<Answer> {
+    selection.install(connection)?;
     let query = catalog::shipped()?
         .into_iter()
         .find(|query| query.name == name)
         .with_context(|| format!("no query {name} ships"))?;
     let bound = params::bind(connection, &query, given)?;
     let caveats = caveats::of(connection, &query, &bound)?;
-    let (columns, rows) = run::collect(connection, &query.sql, &bound)?;
+    let (columns, rows) = run::collect(connection, faster::statement(&query, selection), &bound)?;
     Ok(Answer { columns, rows, caveats })
 }
 

@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::answer::{Answer, Row, ask};
+use crate::selection::{Selection, of_run};
 use crate::text::micros;
 
 /// Something that went on while the request lived.
@@ -25,6 +26,7 @@ pub struct Meanwhile {
 /// The time and the engines that what went on must touch.
 pub(super) struct Around<'r> {
     pub run: &'r str,
+    pub run_id: i64,
     pub first_s: f64,
     pub wall_offset_s: Option<f64>,
     pub arrived: f64,
@@ -160,7 +162,8 @@ impl Around<'_> {
 
     /// The answer of a shipped query for the run.
     fn ask(&self, connection: &mut Connection, name: &str) -> Result<Answer> {
-        ask(connection, name, |parameter| (parameter == "run").then(|| self.run.to_owned()))
+        let selection = Selection { rows: vec![of_run(self.run, self.run_id)], ..Selection::default() };
+        ask(connection, name, &selection, |_| None)
     }
 
     /// A row with `from_s` and `to_s`, in seconds into the run, when it overlaps the request's life.

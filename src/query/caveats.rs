@@ -7,17 +7,21 @@ use rusqlite::types::Value;
 use super::catalog::Query;
 use super::run::Bound;
 
-/// The caveats of an answer, a line each.
+/// The caveats of an answer about the connection's selection, a line each.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub fn of(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<Vec<String>> {
     match query.caveat.as_deref() {
         Some("unavailable accounting") => unavailable_accounting(connection, bound),
-        Some("stepped clock") => stepped_clock(connection, bound),
+        Some("unknown output") => unknown_output(connection),
+        Some("stepped clock") => stepped_clock(connection),
         _ => Ok(Vec::new()),
     }
 }
+
+/// So many runs are named one by one.
+const MAX_NAMED: usize = 3;
 
 /// Where a run's engines reported no token ids, its completed requests have a null `output_len` and
 /// cannot meet the SLO under the policies that need one.
@@ -28,42 +32,62 @@ fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Ve
         Some(Value::Text(policy)) => policy.as_str(),
         _ => "journal",
     };
+    let runs = without_accounting(connection)?;
+    let says = |which: &str, completed: i64| {
+        format!(
+            "{which}: token accounting is unavailable, so the output of {completed} completed requests is unknown \
+             and none of them counts as met under the policy {policy}; `--policy router` does not need it"
+        )
+    };
+    Ok(named_or_counted(&runs, says))
+}
+
+/// Output tokens that the journal does not know are null, not 0.
+fn unknown_output(connection: &Connection) -> Result<Vec<String>> {
+    let runs = without_accounting(connection)?;
+    let says = |which: &str, completed: i64| {
+        format!(
+            "{which}: token accounting is unavailable, so the output of {completed} completed requests is unknown: \
+             it is in no sum of tokens"
+        )
+    };
+    Ok(named_or_counted(&runs, says))
+}
+
+/// The selected runs that completed requests without token accounting, and how many.
+fn without_accounting(connection: &Connection) -> Result<Vec<(String, i64)>> {
     let mut find = connection.prepare(
         "select r.run, count(*)
-         from runs as r
-         cross join terminals as t -- the runs first: one run must not cost what all of them do
-         where t.run_id = r.run_id
+         from selection as s
+         cross join terminals as t
+         cross join runs as r
+         where t.run_id = s.run_id and t.arrived >= s.from_s and t.arrived < s.to_s
              and t.terminal = 'completed' and t.output_len is null and t.token_accounting = 'unavailable'
-             and (:run is null or r.run = :run
-                 or (:run = 'last' and r.run = (select run from runs order by started_at desc, run desc limit 1)))
+             and r.run_id = s.run_id
          group by r.run_id
          order by r.started_at, r.run",
     )?;
-    let run = value_of(":run").unwrap_or(&Value::Null);
-    let rows =
-        find.query_map(&[(":run", run)], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
-    rows.map(|row| {
-        let (run, completed) = row?;
-        Ok(format!(
-            "run {run}: token accounting is unavailable, so the output of its {completed} completed \
-             requests is unknown and none of them counts as met under the policy {policy}; \
-             `--policy router` does not need it"
-        ))
-    })
-    .collect()
+    let runs = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(runs.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A sentence for each of few runs, or one for many.
+fn named_or_counted(runs: &[(String, i64)], says: impl Fn(&str, i64) -> String) -> Vec<String> {
+    if runs.len() > MAX_NAMED {
+        let completed = runs.iter().map(|(_, completed)| completed).sum();
+        return vec![says(&format!("{} runs", runs.len()), completed)];
+    }
+    runs.iter().map(|(run, completed)| says(&format!("run {run}"), *completed)).collect()
 }
 
 /// A run whose lifecycle events allow no offset at all: its wall clock was set while it ran.
-fn stepped_clock(connection: &Connection, bound: &[Bound]) -> Result<Vec<String>> {
+fn stepped_clock(connection: &Connection) -> Result<Vec<String>> {
     let mut find = connection.prepare(
         "select run from runs
-         where wall_low_s > wall_high_s
-             and (:run is null or run = :run
-                 or (:run = 'last' and run = (select run from runs order by started_at desc, run desc limit 1)))
+         where wall_lifecycle_low_s > wall_lifecycle_high_s and run_id in (select run_id from selection)
          order by started_at, run",
     )?;
-    let run = bound.iter().find(|(name, _)| name == ":run").map_or(&Value::Null, |(_, value)| value);
-    let runs = find.query_map(&[(":run", run)], |row| row.get::<_, String>(0))?;
+    let runs = find.query_map([], |row| row.get::<_, String>(0))?;
     runs.map(|run| {
         Ok(format!(
             "the wall clock of run {} was stepped while it ran: no offset fits all its lifecycle events, so its \

@@ -1,13 +1,14 @@
-//! Whether runs keep what was asked of them, for scripts and alerts.
+//! Whether what was selected keeps what was asked of it, for scripts and alerts.
 
 use anyhow::Result;
 use rusqlite::Connection;
 
 use super::answer::ask;
 use super::compare::leg_failures;
+use crate::selection::Selection;
 use crate::text::{full, rounded};
 
-/// What is asked of a run. At least one is.
+/// What is asked of a scope. At least one is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     /// The least attainment.
@@ -29,11 +30,11 @@ pub enum Held {
     Unknown,
 }
 
-/// A limit held against a run.
+/// A limit held against a scope.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The run.
-    pub run: String,
+    /// The scope.
+    pub scope: String,
     /// What came of it.
     pub held: Held,
     /// The figure, the limit and the counts behind it, in words.
@@ -76,26 +77,27 @@ impl Bound {
     }
 }
 
-/// Holds runs against limits, and says what changes the meaning of the findings. `given` has the
-/// parameters of the queries as on the command line.
+/// Holds each scope of a selection against limits, and says what changes the meaning of the findings. `given` has
+/// the parameters of the queries as on the command line.
 ///
 /// # Errors
 /// As the command line has them, and when the database cannot be read.
 pub fn check(
     connection: &mut Connection,
+    selection: &Selection,
     limits: &Limits,
     given: impl Fn(&str) -> Option<String> + Copy,
 ) -> Result<(Vec<Finding>, Vec<String>)> {
     let (mut findings, mut caveats) = (Vec::new(), Vec::new());
-    let mut find = |run: String, value: Option<f64>, bound: Bound, name: &str, of: String| {
+    let mut find = |scope: String, value: Option<f64>, bound: Bound, name: &str, of: String| {
         let (held, value) = match value {
             None => (Held::Unknown, "unknown".to_owned()),
             Some(value) => (if bound.holds(value) { Held::Yes } else { Held::No }, bound.shown(value)),
         };
-        findings.push(Finding { run, held, words: format!("{name} {value}, {} ({of})", bound.in_words()) });
+        findings.push(Finding { scope, held, words: format!("{name} {value}, {} ({of})", bound.in_words()) });
     };
     if let Some(limit) = limits.min_attainment {
-        let answer = ask(connection, "attainment", given)?;
+        let answer = ask(connection, "attainment", selection, given)?;
         caveats.extend_from_slice(&answer.caveats);
         for row in answer.rows() {
             let of = format!(
@@ -104,24 +106,25 @@ pub fn check(
                 row.int("scored"),
                 row.int("excluded")
             );
-            find(row.text("run"), row.real("attainment"), Bound::AtLeast(limit), "attainment", of);
+            find(row.text("scope"), row.real("attainment"), Bound::AtLeast(limit), "attainment", of);
         }
     }
     if let Some(limit) = limits.max_failure_rate {
-        for run in ask(connection, "runs", given)?.rows() {
-            let name = run.text("run");
-            let of_run =
-                |parameter: &str| if parameter == "run" { Some(name.clone()) } else { given(parameter) };
-            let answer = ask(connection, "engine-failures", of_run)?;
-            let (failed, legs) = leg_failures(&answer, &["prefill", "decode"]);
+        let answer = ask(connection, "engine-failures", selection, given)?;
+        let mut scopes: Vec<&str> = selection.rows.iter().map(|row| row.scope.as_str()).collect();
+        scopes.dedup();
+        for scope in scopes {
+            let (failed, legs) = leg_failures(&answer, scope, &["prefill", "decode"]);
             let rate = (legs > 0).then(|| failed as f64 / legs as f64);
-            find(name, rate, Bound::AtMost(limit), "failure_rate", format!("{failed} of {legs} legs failed"));
+            let of = format!("{failed} of {legs} legs failed");
+            find(scope.to_owned(), rate, Bound::AtMost(limit), "failure_rate", of);
         }
     }
     if let Some(limit) = limits.max_p99_ttft {
-        for row in ask(connection, "latency", given)?.rows().filter(|row| row.text("metric") == "ttft_s") {
+        let answer = ask(connection, "latency", selection, given)?;
+        for row in answer.rows().filter(|row| row.text("metric") == "ttft_s") {
             let of = format!("over {} completed requests", row.int("n"));
-            find(row.text("run"), row.real("p99"), Bound::AtMost(limit), "ttft_s p99", of);
+            find(row.text("scope"), row.real("p99"), Bound::AtMost(limit), "ttft_s p99", of);
         }
     }
     Ok((findings, caveats))

@@ -28,9 +28,29 @@ pub struct Match {
     pub client_rid: Option<String>,
     /// Its arrival, in seconds into the run.
     pub rel_s: f64,
+    /// Its arrival in Unix seconds, an estimate; none where the run's clock is not known.
+    pub wall: Option<f64>,
     /// How it ended.
     pub terminal: String,
+    /// Why, as far as the row says it.
+    pub reason: Option<String>,
+    /// Arrival to prefill done.
+    pub ttft_s: Option<f64>,
 }
+
+/// The requests that an id may mean.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// How the id was understood.
+    pub understood: Understood,
+    /// The newest of them, [`MAX_FOUND`] at most.
+    pub matches: Vec<Match>,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// So many requests are looked at when an id means several.
+pub const MAX_FOUND: usize = 20;
 
 /// How an id was understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,18 +61,24 @@ pub enum Understood {
     Prefix,
 }
 
-/// The requests that `id` names, of one run or of all: by their whole `rid` or `client_rid`, else by the beginning of one.
+/// The requests that `id` names, of one run or of all, the newest first: by their whole `rid` or `client_rid`, else by
+/// the beginning of one.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<(Understood, Vec<Match>)> {
-    let find = |condition: &str| -> Result<Vec<Match>> {
-        let mut statement = connection.prepare(&format!(
-            "select t.terminal_id, r.run, t.rid, t.client_rid, t.arrived - r.first_s, t.terminal
-             from terminals as t
+pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<Found> {
+    let find = |understood: Understood, condition: &str| -> Result<Found> {
+        let from = format!(
+            "from terminals as t
              join runs as r on r.run_id = t.run_id
-             where ({condition}) and (?2 is null or r.run = ?2)
-             order by r.started_at, r.run, t.arrived, t.rid"
+             where ({condition}) and (?2 is null or r.run = ?2)"
+        );
+        let mut statement = connection.prepare(&format!(
+            "select t.terminal_id, r.run, t.rid, t.client_rid, t.arrived - r.first_s, t.arrived + r.wall_offset_s,
+                 t.terminal, coalesce(t.refused_cause, t.cancelled_phase, t.error_type, t.error), t.ttft_s
+             {from}
+             order by t.arrived + r.wall_offset_s desc, r.started_at desc, r.run desc, t.arrived desc, t.rid
+             limit {MAX_FOUND}"
         ))?;
         let matches = statement.query_map(params![id, run], |row| {
             Ok(Match {
@@ -61,22 +87,31 @@ pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<(Und
                 rid: row.get(2)?,
                 client_rid: row.get(3)?,
                 rel_s: row.get(4)?,
-                terminal: row.get(5)?,
+                wall: row.get(5)?,
+                terminal: row.get(6)?,
+                reason: row.get(7)?,
+                ttft_s: row.get(8)?,
             })
         })?;
-        Ok(matches.collect::<rusqlite::Result<_>>()?)
+        let matches: Vec<Match> = matches.collect::<rusqlite::Result<_>>()?;
+        let count = if matches.len() < MAX_FOUND {
+            matches.len() as u64
+        } else {
+            connection.query_row(&format!("select count(*) {from}"), params![id, run], |row| row.get(0))?
+        };
+        Ok(Found { understood, matches, count })
     };
     // A caller may name its request as another one is called: the router's own id comes first.
-    let own = find("t.rid = ?1")?;
-    if own.len() == 1 {
-        return Ok((Understood::Whole, own));
+    let own = find(Understood::Whole, "t.rid = ?1")?;
+    if own.count == 1 {
+        return Ok(own);
     }
-    let whole = find("t.rid = ?1 or t.client_rid = ?1")?;
-    if !whole.is_empty() || id.is_empty() {
-        return Ok((Understood::Whole, whole));
+    let whole = find(Understood::Whole, "t.rid = ?1 or t.client_rid = ?1")?;
+    if whole.count > 0 || id.is_empty() {
+        return Ok(whole);
     }
     let begins = "substr(t.rid, 1, length(?1)) = ?1 or substr(t.client_rid, 1, length(?1)) = ?1";
-    Ok((Understood::Prefix, find(begins)?))
+    find(Understood::Prefix, begins)
 }
 
 /// A request with everything that explains it.
@@ -117,8 +152,10 @@ pub struct RunFacts {
     pub build_certainty: String,
     /// Estimated wall clock minus monotonic clock.
     pub wall_offset_s: Option<f64>,
-    /// Half the width of that estimate.
+    /// Half the width of that estimate; null when it rests on the run's start alone.
     pub wall_error_s: Option<f64>,
+    /// What the estimate rests on: `lifecycle`, `start+file` or `start`.
+    pub wall_basis: Option<String>,
     /// Whether no offset fits all its lifecycle events: the clock was set while it ran.
     pub clock_stepped: bool,
 }
@@ -159,9 +196,9 @@ pub struct Verdict {
 pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&Slo>) -> Result<Diagnosis> {
     let request = TerminalReader::new(connection)?.read(terminal_id)?;
     let run_name = request.run.as_deref().unwrap_or_default().to_owned();
-    let (run, first_s) = connection.query_row(
+    let (run, first_s, run_id) = connection.query_row(
         "select r.started_at, b.version, r.build_certainty, r.wall_offset_s, r.wall_error_s, r.first_s,
-            coalesce(r.wall_low_s > r.wall_high_s, 0)
+            coalesce(r.wall_lifecycle_low_s > r.wall_lifecycle_high_s, 0), r.wall_basis, r.run_id
          from runs as r left join builds as b on b.build_id = r.build_id where r.run = ?1",
         [&run_name],
         |row| {
@@ -173,8 +210,9 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
                 wall_offset_s: row.get(3)?,
                 wall_error_s: row.get(4)?,
                 clock_stepped: row.get(6)?,
+                wall_basis: row.get(7)?,
             };
-            Ok((run, row.get::<_, f64>(5)?))
+            Ok((run, row.get::<_, f64>(5)?, row.get(8)?))
         },
     )?;
     let arrived = request.arrived.unwrap_or_default();
@@ -182,6 +220,7 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
     let price_s = request.admission_price.as_ref().and_then(|price| price.price_s);
     let around = Around {
         run: &run_name,
+        run_id,
         first_s,
         wall_offset_s: run.wall_offset_s,
         arrived,

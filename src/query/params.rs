@@ -1,13 +1,12 @@
 //! Command-line values become bound parameters, checked against their declared types.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::catalog::{Parameter, Query, SAVED_SLO, Type};
 use super::run::Bound;
 use crate::exit::Failure;
-use crate::store::forgotten::{self, Tombstone};
 use crate::store::slos;
 
 /// Checks a value given for a parameter.
@@ -17,7 +16,7 @@ use crate::store::slos;
 pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, Failure> {
     let wrong = |wanted: &str| Failure::usage(format!("--{} is {wanted}, not {text:?}", parameter.name));
     Ok(match &parameter.kind {
-        Type::Run | Type::Text => Value::Text(text.to_owned()),
+        Type::Text => Value::Text(text.to_owned()),
         Type::OneOf(words) if words.iter().any(|word| word == text) => Value::Text(text.to_owned()),
         Type::OneOf(words) => return Err(wrong(&format!("one of {}", words.join(", ")))),
         Type::Seconds => match text.parse::<f64>() {
@@ -32,6 +31,15 @@ pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, Failure> {
             Ok(number) if number.is_finite() && number > 0.0 => Value::Real(number),
             _ => return Err(wrong("a number above 0")),
         },
+        Type::Share => match text.parse::<f64>() {
+            Ok(share) if (0.0..=1.0).contains(&share) => Value::Real(share),
+            _ => return Err(wrong("a share from 0 to 1")),
+        },
+        Type::Flag => match text {
+            "0" => Value::Integer(0),
+            "1" => Value::Integer(1),
+            _ => return Err(wrong("0 or 1")),
+        },
         Type::Count => match text.parse::<i64>() {
             Ok(count) if count >= 1 => Value::Integer(count),
             _ => return Err(wrong("a whole number from 1")),
@@ -39,10 +47,11 @@ pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, Failure> {
     })
 }
 
-/// Binds what was given; a parameter that was not is null and takes its default in the SQL.
+/// Binds what was given; a parameter that was not is null and takes its default in the SQL. The selection of
+/// the connection must be in place.
 ///
 /// # Errors
-/// When a run is not in the database, or targets are neither given nor saved.
+/// When a value is wrong, targets are neither given nor saved, or a run has too many buckets.
 pub fn bind(
     connection: &Connection,
     query: &Query,
@@ -53,13 +62,6 @@ pub fn bind(
         let value = match given(&parameter.name) {
             Some(text) => parse(parameter, &text)?,
             None => Value::Null,
-        };
-        let value = match value {
-            // The SQL finds the newest run itself, and no row when there is no run.
-            Value::Text(run) if parameter.kind == Type::Run && run != "last" => {
-                Value::Text(resolve_run(connection, &run)?)
-            }
-            other => other,
         };
         bound.push((format!(":{}", parameter.name), value));
     }
@@ -96,49 +98,6 @@ fn no_slo(name: &str, missing: &str) -> Failure {
         "no SLO {name:?} is saved: give {missing}, or save targets with `narwhal-jq slo set{saved_as} \
          --ttft SECONDS --tpot SECONDS`"
     ))
-}
-
-/// The run that a text means: its whole id, `last` for the newest, or the beginning of one id.
-///
-/// # Errors
-/// When there is none, or the beginning is that of several.
-pub fn resolve_run(connection: &Connection, text: &str) -> Result<String> {
-    let one = |sql: &str, text: &[&str]| -> Result<Vec<String>> {
-        let mut statement = connection.prepare(sql)?;
-        let runs = statement.query_map(rusqlite::params_from_iter(text), |row| row.get(0))?;
-        Ok(runs.collect::<rusqlite::Result<_>>()?)
-    };
-    let mut runs = match text {
-        "last" => one("select run from runs order by started_at desc, run desc limit 1", &[])?,
-        _ => one("select run from runs where run = ?1", &[text])?,
-    };
-    if runs.is_empty() && !text.is_empty() {
-        runs = one("select run from runs where substr(run, 1, length(?1)) = ?1 order by run", &[text])?;
-    }
-    match (runs.pop(), runs.len()) {
-        (Some(run), 0) => Ok(run),
-        (None, _) => {
-            if let Some(tombstone) = forgotten::find(connection, text)? {
-                bail!("{}", in_words(&tombstone));
-            }
-            bail!("no run {text:?} in the database: `narwhal-jq query runs` lists them, `last` is the newest")
-        }
-        (Some(run), more) => {
-            bail!("{text:?} begins the ids of {} runs, {run} among them: give more of it", more + 1)
-        }
-    }
-}
-
-fn in_words(Tombstone { run, forgotten_at, is_undone, .. }: &Tombstone) -> String {
-    match is_undone {
-        false => format!(
-            "run {run} was forgotten at {forgotten_at}: `narwhal-jq forget --undo {run}` takes that back"
-        ),
-        true => format!(
-            "run {run} was forgotten at {forgotten_at}, which was taken back: it is there again when \
-             `narwhal-jq ingest` has read its journals again"
-        ),
-    }
 }
 
 fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<()> {
@@ -178,19 +137,22 @@ fn check_buckets(connection: &Connection, query: &Query, bound: &[Bound]) -> Res
         Some(Value::Real(bucket_s)) => *bucket_s,
         _ => DEFAULT_BUCKET_S,
     };
-    let run = value_of("run").filter(|run| **run != Value::Text("last".to_owned())).unwrap_or(&Value::Null);
     let longest: Option<(String, f64)> = connection
         .query_row(
-            "select run, last_s - first_s from runs where (?1 is null or run = ?1) and last_s is not null
-             order by 2 desc limit 1",
-            [run],
+            "select r.run, min(r.last_s, s.to_s) - max(r.first_s, s.from_s)
+             from selection as s
+             join runs as r on r.run_id = s.run_id
+             where r.last_s is not null
+             order by 2 desc
+             limit 1",
+            [],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
     match longest {
         Some((run, span_s)) if span_s / bucket_s > MAX_BUCKETS => Err(Failure::usage(format!(
             "run {run} spans {span_s:e} s, which is more than {MAX_BUCKETS:e} buckets of {bucket_s} s: give a larger \
-             --bucket, or another --run; `narwhal-jq query slowest --by duration_s` and `runs` show odd times"
+             --bucket, or another --run; `narwhal-jq query requests --order duration_s` and `runs` show odd times"
         ))
         .into()),
         _ => Ok(()),

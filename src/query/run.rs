@@ -1,9 +1,14 @@
 //! Runs one statement that can only read, and yields its columns and rows.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::{Context, Result, bail};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
+
+use super::schema;
 
 /// Pragmas that tell and do not change; with an argument only those that look something up by it.
 const TELLING_PRAGMAS: &[&str] = &[
@@ -84,7 +89,7 @@ pub trait Sink {
 /// # Errors
 /// When the SQL is wrong, is more than one statement, or would write; when the sink fails.
 pub fn run(connection: &mut Connection, sql: &str, bound: &[Bound], sink: &mut dyn Sink) -> Result<u64> {
-    connection.authorizer(Some(authorize))?;
+    watch(connection)?;
     let mut statement = prepare(connection, sql)?;
     for (name, value) in bound {
         if let Some(index) = statement.parameter_index(name)? {
@@ -156,6 +161,8 @@ pub struct Signature {
     pub parameters: Vec<String>,
     /// The names of its columns.
     pub columns: Vec<String>,
+    /// Whether it reads `selection`, so that its answer is of what was chosen.
+    pub reads_selection: bool,
 }
 
 /// Finds what a statement takes and gives, without running it.
@@ -163,12 +170,28 @@ pub struct Signature {
 /// # Errors
 /// As [`run`].
 pub fn signature(connection: &mut Connection, sql: &str) -> Result<Signature> {
-    connection.authorizer(Some(authorize))?;
+    let reads_selection = watch(connection)?;
     let statement = prepare(connection, sql)?;
     let parameters = (1..=statement.parameter_count())
         .map(|index| statement.parameter_name(index).map_or_else(|| "?".to_owned(), str::to_owned))
         .collect();
-    Ok(Signature { parameters, columns: statement.column_names().map(str::to_owned).collect() })
+    let columns = statement.column_names().map(str::to_owned).collect();
+    Ok(Signature { parameters, columns, reads_selection: reads_selection.load(Ordering::Relaxed) })
+}
+
+/// Has every statement of the connection watched from now on: it may only read. Whether one read `selection`.
+fn watch(connection: &mut Connection) -> Result<Arc<AtomicBool>> {
+    let reads_selection = Arc::new(AtomicBool::new(false));
+    let noted = Arc::clone(&reads_selection);
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        if let AuthAction::Read { table_name, .. } = context.action
+            && table_name.eq_ignore_ascii_case("selection")
+        {
+            noted.store(true, Ordering::Relaxed);
+        }
+        authorize(context)
+    }))?;
+    Ok(reads_selection)
 }
 
 /// Prepares a statement that only reads.
@@ -186,9 +209,11 @@ fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
         }
         Err(rusqlite::Error::SqlInputError { msg, offset, .. }) => {
             let place = usize::try_from(offset).ok().and_then(|offset| place(sql, offset));
-            bail!("the SQL is wrong{}: {msg}", place.unwrap_or_default())
+            bail!("the SQL is wrong{}: {}", place.unwrap_or_default(), with_names(connection, sql, &msg)?)
         }
-        Err(rusqlite::Error::SqliteFailure(_, Some(message))) => bail!("the SQL is wrong: {message}"),
+        Err(rusqlite::Error::SqliteFailure(_, Some(message))) => {
+            bail!("the SQL is wrong: {}", with_names(connection, sql, &message)?)
+        }
         Err(error) => return Err(error).context("the SQL is wrong"),
     };
     if !statement.readonly() {
@@ -198,6 +223,12 @@ fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
         bail!("the SQL has no answer: give one `select` statement");
     }
     Ok(statement)
+}
+
+/// SQLite's message, with the names there are where one is wrong.
+fn with_names(connection: &Connection, sql: &str, message: &str) -> Result<String> {
+    let there = schema::names_for(connection, sql, message)?;
+    Ok(there.map_or_else(|| message.to_owned(), |there| format!("{message}; {there}")))
 }
 
 const ONLY_READS: &str = "this SQL does more than read: narwhal-jq runs only statements that read; \

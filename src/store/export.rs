@@ -28,13 +28,48 @@ pub fn write_journal(connection: &Connection, out: &mut dyn Write) -> Result<u64
 ///
 /// # Errors
 /// When the database cannot be read or the row not taken.
-pub fn each_row(connection: &Connection, mut take: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
-    let mut places = connection.prepare(
+pub fn each_row(connection: &Connection, take: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
+    each_at(
+        connection,
         "select source_id, byte_offset, 0 as kind, build_id as id from builds
          union all select source_id, byte_offset, 1, terminal_id from terminals
          union all select source_id, byte_offset, 2, event_id from events
          order by 1, 2",
-    )?;
+        take,
+    )
+}
+
+/// As [`each_row`], of the runs in the connection's selection only, whole, with their build rows: where it is
+/// ambiguous which one a run has, those that it may have.
+///
+/// # Errors
+/// As [`each_row`].
+pub fn each_selected_row(connection: &Connection, take: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
+    each_at(
+        connection,
+        "with chosen as (select distinct run_id from selection)
+         select source_id, byte_offset, 0 as kind, build_id as id from builds
+         where build_id in (select r.build_id from chosen as c join runs as r on r.run_id = c.run_id)
+             or (state <> 'taken' and source_id in (
+                 select m.source_id from chosen as c join run_sources as m on m.run_id = c.run_id
+                 where m.build_certainty = 'ambiguous'
+             ))
+         union all select source_id, byte_offset, 1, terminal_id from terminals
+             where run_id in (select run_id from chosen)
+         union all select source_id, byte_offset, 2, event_id from events
+             where run_id in (select run_id from chosen)
+         order by 1, 2",
+        take,
+    )
+}
+
+/// Gives the rows at the places that a statement finds.
+fn each_at(
+    connection: &Connection,
+    places: &str,
+    mut take: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<u64> {
+    let mut places = connection.prepare(places)?;
     let mut build_rows = connection
         .prepare(&format!("select {} from builds where build_id = ?1", BUILD_COLUMNS.join(", ")))?;
     let mut terminals = TerminalReader::new(connection)?;

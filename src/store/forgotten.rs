@@ -21,7 +21,7 @@ pub struct Candidate {
     /// When it began, UTC.
     pub started_at: Option<String>,
     /// The Unix second at which it had ended, if its start is known: its start and its span, or its last
-    /// row by the estimate of its wall clock, whichever is later.
+    /// row by the latest that its wall clock can have been, whichever is later.
     pub ended_by: Option<f64>,
 }
 
@@ -30,10 +30,20 @@ pub struct Candidate {
 /// # Errors
 /// When the database cannot be read.
 pub fn candidates(connection: &Connection) -> Result<Vec<Candidate>> {
-    // A router may idle for long before its first row, so the span alone can end before the rows do.
+    // A router may idle for long before its first row, so the span alone can end before the rows do, and an
+    // estimate that rests on the start says no more than the span. The file's time is no help: it is that of
+    // a copy, perhaps.
     let mut find = connection.prepare(
         "select run_id, run, started_at,
-             max(unixepoch(started_at) + coalesce(last_s - first_s, 0), coalesce(last_s + wall_offset_s, 0))
+             max(
+                 unixepoch(started_at) + coalesce(last_s - first_s, 0),
+                 coalesce(last_s + wall_offset_s + coalesce(wall_error_s, 0), 0),
+                 case
+                     when wall_lifecycle_low_s <= wall_lifecycle_high_s and wall_basis = 'start'
+                     then last_s + wall_lifecycle_high_s
+                     else 0
+                 end
+             )
          from runs order by started_at, run",
     )?;
     let read = |row: &Row<'_>| {
@@ -94,11 +104,10 @@ impl Holding {
 }
 
 /// Deletes whatever stands under a run's key; the first of these before the rows it finds them by.
-const DELETIONS: [&str; 9] = [
+const DELETIONS: [&str; 8] = [
     "delete from terminal_counts where run_id = ?1",
     "delete from leg_counts where run_id = ?1",
-    "delete from latency_bins where run_id = ?1",
-    "delete from engine_latency_bins where run_id = ?1",
+    "delete from event_gaps where run_id = ?1",
     "delete from attempt_failures where terminal_id in (select terminal_id from terminals where run_id = ?1)",
     "delete from terminals where run_id = ?1",
     "delete from events where run_id = ?1",
@@ -212,7 +221,7 @@ impl Writer<'_> {
             return Ok(false);
         };
         if is_undone {
-            bring_back(self.connection, forgotten_id)?;
+            bring_back(self.connection, forgotten_id, self.source.source_id)?;
             return Ok(false);
         }
         let source_id = self.source.source_id;
@@ -231,12 +240,13 @@ impl Writer<'_> {
     }
 }
 
-/// Makes a tombstone a run again, without rows yet, that has its build and takes no other.
-fn bring_back(connection: &Connection, forgotten_id: i64) -> Result<()> {
+/// Makes a tombstone a run again, without rows yet, that has its build and takes no other. Its first row
+/// comes from the source `met_in`.
+fn bring_back(connection: &Connection, forgotten_id: i64, met_in: i64) -> Result<()> {
     connection.execute(
-        "insert into runs (run, started_at, build_id, build_certainty)
-         select run, started_at, build_id, build_certainty from forgotten where forgotten_id = ?1",
-        [forgotten_id],
+        "insert into runs (run, started_at, build_id, build_certainty, source_id)
+         select run, started_at, build_id, build_certainty, ?2 from forgotten where forgotten_id = ?1",
+        [forgotten_id, met_in],
     )?;
     connection.execute(
         "insert into run_sources (source_id, run_id, build_certainty, first_offset)

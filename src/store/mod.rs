@@ -1,7 +1,6 @@
 //! All writing to SQLite, and how the database is opened. Connection settings live here only.
 
 pub mod archives;
-mod bins;
 mod builds;
 mod cells;
 mod digest;
@@ -9,8 +8,9 @@ pub mod events;
 pub mod export;
 pub mod forgotten;
 mod inference;
-pub mod kept;
+mod kept;
 pub mod location;
+mod places;
 pub mod rejects;
 pub mod rows;
 mod runs;
@@ -19,6 +19,7 @@ pub mod slos;
 pub mod sources;
 pub mod temporary;
 pub mod terminals;
+mod wall;
 pub mod write;
 
 use std::cell::Cell;

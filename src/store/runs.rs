@@ -1,11 +1,13 @@
 //! What rows say of their run as they come: when it began, what it spans, how its clocks relate. Which
 //! build wrote it is inferred in `inference`.
 
-use chrono::DateTime;
-use rusqlite::{OptionalExtension, Result, params};
+use chrono::{DateTime, Datelike, Utc};
+use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::inference::Home;
 use super::kept::Kept;
+use super::places::{self, Writing};
+use super::wall::{Bounds, Estimate};
 use super::write::Writer;
 
 /// What is known of a run.
@@ -20,7 +22,8 @@ pub(super) struct Run {
     pub is_earlier: bool,
     /// Times stored since the last commit: the smallest and the largest.
     pub times: Option<(f64, f64)>,
-    pub wall: WallClock,
+    /// Its rows in that source, as events need to know them.
+    pub writing: Writing,
     /// What the rows since the last commit add to its counts.
     pub kept: Kept,
 }
@@ -37,39 +40,115 @@ impl Run {
     }
 }
 
-/// Bounds of a run's wall clock minus its monotonic clock (SEMANTICS, "Time"): a lifecycle event of
-/// wall time W between rows written at m1 and m2, in one source, gives `W - m2 <= offset <= W - m1`.
-#[derive(Debug, Default)]
-pub(super) struct WallClock {
-    /// When the last stored row of the current source was written.
-    pub written_s: Option<f64>,
-    /// The smallest and the largest wall time of the lifecycle events since.
-    pub since: Option<(f64, f64)>,
-    /// Bounds found since the last commit.
-    pub bounds: Option<(f64, f64)>,
-    /// Whether the first two changed since the last commit.
-    pub moved: bool,
+/// Something that an ingest should say of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dropped {
+    /// The times of the files it was read from.
+    File,
+    /// The second in its id.
+    Start,
 }
 
-impl WallClock {
-    /// A row was stored that was written at this monotonic time.
-    pub(super) fn wrote(&mut self, at: f64) {
-        let before = self.written_s.replace(at);
-        self.moved = true;
-        if let (Some((smallest, largest)), Some(before)) = (self.since.take(), before) {
-            let (low, high) = self.bounds.get_or_insert((f64::MIN, f64::MAX));
-            *low = low.max(largest - at);
-            *high = high.min(smallest - before);
+impl Dropped {
+    fn in_words(self, run: &str) -> String {
+        match self {
+            Self::File => format!(
+                "run {run}: the file it was read from is older than its rows, by the time that the file has (a copy, \
+                 or one that was touched): its wall clock is estimated without that"
+            ),
+            Self::Start => format!(
+                "run {run}: its lifecycle events contradict the start in its id: its wall clock is estimated without \
+                 that"
+            ),
         }
     }
+}
 
-    /// A lifecycle event of this wall time was stored.
-    pub(super) fn met(&mut self, wall: f64) {
-        let (smallest, largest) = self.since.get_or_insert((wall, wall));
-        *smallest = smallest.min(wall);
-        *largest = largest.max(wall);
-        self.moved = true;
+/// What bounds the wall clock of a run, and its zero.
+struct Stored {
+    run: String,
+    started_s: Option<f64>,
+    first_s: Option<f64>,
+    lifecycle: Option<(f64, f64)>,
+    file: Option<f64>,
+}
+
+impl Stored {
+    fn load(connection: &Connection, run_id: i64) -> Result<Self> {
+        connection
+            .prepare_cached(
+                "select run, first_s, wall_lifecycle_low_s, wall_lifecycle_high_s, wall_file_high_s
+                 from runs where run_id = ?1",
+            )?
+            .query_row([run_id], |row| {
+                let (low, high) = (row.get::<_, Option<f64>>(2)?, row.get(3)?);
+                let run: String = row.get(0)?;
+                let started_s = started(&run).map(|second| second.timestamp() as f64);
+                Ok(Self { started_s, run, first_s: row.get(1)?, lifecycle: low.zip(high), file: row.get(4)? })
+            })
     }
+
+    fn bounds(&self) -> Bounds {
+        let start = self.started_s.zip(self.first_s).map(|(started, first)| started - first);
+        Bounds { lifecycle: self.lifecycle, start, file: self.file }
+    }
+
+    fn save(&self, connection: &Connection, run_id: i64, estimate: &Estimate) -> Result<()> {
+        let (lifecycle_low, lifecycle_high) = self.lifecycle.unzip();
+        let guess = estimate.offset;
+        connection
+            .prepare_cached(
+                "update runs set wall_lifecycle_low_s = ?2, wall_lifecycle_high_s = ?3, wall_file_high_s = ?4,
+                     wall_low_s = ?5, wall_high_s = ?6, wall_offset_s = ?7, wall_error_s = ?8, wall_basis = ?9
+                 where run_id = ?1",
+            )?
+            .execute(params![
+                run_id,
+                lifecycle_low,
+                lifecycle_high,
+                self.file,
+                estimate.low,
+                estimate.high,
+                guess.map(|guess| guess.offset_s),
+                guess.and_then(|guess| guess.error_s),
+                guess.map(|guess| guess.basis.name()),
+            ])?;
+        Ok(())
+    }
+}
+
+/// Finds where the first stored row of each run stands. Terminals and events have numbers of their own: of
+/// the first of both, the one in the source that was read first.
+pub(super) fn fill_sources(connection: &Connection) -> Result<()> {
+    connection.execute_batch(
+        "update runs set source_id = first.source_id
+         from (
+             select f.run_id, min(f.source_id) as source_id
+             from (
+                 select t.run_id, t.source_id from terminals as t
+                 where t.terminal_id in (select min(terminal_id) from terminals group by run_id)
+                 union all
+                 select e.run_id, e.source_id from events as e
+                 where e.event_id in (select min(event_id) from events group by run_id)
+             ) as f
+             group by f.run_id
+         ) as first
+         where runs.run_id = first.run_id",
+    )
+}
+
+/// Estimates the wall clocks of all runs that an older release stored, and places their events by them.
+pub(super) fn fill_wall_clocks(connection: &Connection) -> Result<()> {
+    let mut runs = connection.prepare("select run_id from runs")?;
+    let runs: Vec<i64> = runs.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
+    for run_id in runs {
+        let stored = Stored::load(connection, run_id)?;
+        let estimate = stored.bounds().estimate();
+        stored.save(connection, run_id, &estimate)?;
+        let offset_s = estimate.offset.map(|guess| guess.offset_s);
+        places::place(connection, run_id, None, offset_s, stored.first_s)?;
+    }
+    Ok(())
 }
 
 impl Writer<'_> {
@@ -99,18 +178,18 @@ impl Writer<'_> {
         }
         let run_id = self.find_or_add_run(name)?;
         let mut met_before = self.connection.prepare_cached(
-            "select written_s, wall_since_low_s, wall_since_high_s, first_offset from run_sources
-             where source_id = ?1 and run_id = ?2",
+            "select coalesce(first_offset, 0) from run_sources where source_id = ?1 and run_id = ?2",
         )?;
-        let met_before = met_before.query_row(params![source_id, run_id], |row| {
-            let (smallest, largest) = (row.get::<_, Option<f64>>(1)?, row.get(2)?);
-            let wall =
-                WallClock { written_s: row.get(0)?, since: smallest.zip(largest), ..WallClock::default() };
-            let first_offset = row.get::<_, Option<u64>>(3)?.unwrap_or_default();
-            Ok(Run { run_id: Some(run_id), met_in: source_id, first_offset, wall, ..Run::default() })
-        });
-        if let Some(run) = met_before.optional()? {
-            return Ok(run);
+        let met_before = met_before.query_row(params![source_id, run_id], |row| row.get(0)).optional()?;
+        if let Some(first_offset) = met_before {
+            let writing = Writing::load(self.connection, source_id, run_id)?;
+            return Ok(Run {
+                run_id: Some(run_id),
+                met_in: source_id,
+                first_offset,
+                writing,
+                ..Run::default()
+            });
         }
         let certainty = self.take_build(Home::Runs, run_id)?;
         self.connection
@@ -128,70 +207,109 @@ impl Writer<'_> {
             return Ok(run_id);
         }
         self.connection
-            .prepare_cached("insert into runs (run, started_at, build_certainty) values (?1, ?2, 'missing')")?
-            .execute(params![name, started_at(name)])?;
+            .prepare_cached(
+                "insert into runs (run, started_at, build_certainty, source_id) values (?1, ?2, 'missing', ?3)",
+            )?
+            .execute(params![name, started_at(name), self.source.source_id])?;
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// Saves what the rows since the last commit say of their runs.
-    pub(super) fn save_runs(&mut self) -> Result<()> {
-        let mut span = self.connection.prepare_cached(
-            "update runs
-             set first_s = min(coalesce(first_s, ?2), ?2), last_s = max(coalesce(last_s, ?3), ?3)
-             where run_id = ?1",
-        )?;
+    /// Saves what the rows since the last commit say of their runs; they were read from a file that had
+    /// been written by the Unix second `written_by_s`, if that is known.
+    pub(super) fn save_runs(&mut self, written_by_s: Option<f64>) -> Result<()> {
+        self.save_late_gaps()?;
         let mut written = self.connection.prepare_cached(
-            "update run_sources set written_s = ?3, wall_since_low_s = ?4, wall_since_high_s = ?5
-             where source_id = ?1 and run_id = ?2",
+            "update run_sources set written_s = ?3, written_offset = ?4 where source_id = ?1 and run_id = ?2",
         )?;
         let mut first = self.connection.prepare_cached(
             "update run_sources set first_offset = ?3 where source_id = ?1 and run_id = ?2",
         )?;
-        let mut bounds = self.connection.prepare_cached(
-            "update runs
-             set wall_low_s = max(coalesce(wall_low_s, ?2), ?2), wall_high_s = min(coalesce(wall_high_s, ?3), ?3)
-             where run_id = ?1",
-        )?;
-        let mut middle = self.connection.prepare_cached(
-            "update runs
-             set wall_offset_s = case when wall_low_s <= wall_high_s then (wall_low_s + wall_high_s) / 2 end,
-                 wall_error_s = case when wall_low_s <= wall_high_s then (wall_high_s - wall_low_s) / 2 end
-             where run_id = ?1",
-        )?;
         for run in self.runs.values_mut() {
-            if let Some((first, last)) = run.times.take() {
-                span.execute(params![run.run_id, first, last])?;
-            }
+            let Some(run_id) = run.run_id else { continue };
             if std::mem::take(&mut run.is_earlier) {
-                first.execute(params![run.met_in, run.run_id, run.first_offset])?;
+                first.execute(params![run.met_in, run_id, run.first_offset])?;
             }
-            let wall = &mut run.wall;
-            if std::mem::take(&mut wall.moved) {
-                let (smallest, largest) = wall.since.unzip();
-                written.execute(params![run.met_in, run.run_id, wall.written_s, smallest, largest])?;
+            let writing = &mut run.writing;
+            if let Some((at, offset)) = writing.last
+                && std::mem::take(&mut writing.moved)
+            {
+                written.execute(params![run.met_in, run_id, at, offset])?;
             }
-            if let Some((low, high)) = wall.bounds.take() {
-                bounds.execute(params![run.run_id, low, high])?;
-                middle.execute([run.run_id])?;
+            let file = writing.latest_s.take().zip(written_by_s).map(|(latest, by)| by - latest);
+            let times = run.times.take();
+            let changed = writing.changed_from.take().map(|from| (run.met_in, from));
+            if times.is_some() || file.is_some() || changed.is_some() {
+                let dropped = save_clocks(self.connection, run_id, times, file, changed)?;
+                self.notices.extend(dropped);
             }
-            if let Some(run_id) = run.run_id {
-                std::mem::take(&mut run.kept).save(self.connection, run_id)?;
-            }
+            std::mem::take(&mut run.kept).save(self.connection, run_id)?;
         }
         Ok(())
     }
 }
 
+/// Saves the span of a run, what bounds its wall clock, and what follows from both. What should be said.
+fn save_clocks(
+    connection: &Connection,
+    run_id: i64,
+    times: Option<(f64, f64)>,
+    file: Option<f64>,
+    changed: Option<(i64, u64)>,
+) -> Result<Vec<String>> {
+    let before = Stored::load(connection, run_id)?;
+    if let Some((first, last)) = times {
+        connection
+            .prepare_cached(
+                "update runs
+                 set first_s = min(coalesce(first_s, ?2), ?2), last_s = max(coalesce(last_s, ?3), ?3)
+                 where run_id = ?1",
+            )?
+            .execute(params![run_id, first, last])?;
+    }
+    let found = match changed {
+        Some(_) => places::lifecycle_bounds(connection, run_id, changed)?,
+        None => None,
+    };
+    let lifecycle = [before.lifecycle, found].into_iter().flatten();
+    let now = Stored {
+        run: before.run.clone(),
+        started_s: before.started_s,
+        first_s: before.first_s.into_iter().chain(times.map(|(first, _)| first)).reduce(f64::min),
+        lifecycle: lifecycle.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1))),
+        file: before.file.into_iter().chain(file).reduce(f64::min),
+    };
+    let (was, is) = (before.bounds(), now.bounds());
+    let (old, new) = (was.estimate(), is.estimate());
+    if was != is {
+        now.save(connection, run_id, &new)?;
+    }
+    let offset_s = |estimate: &Estimate| estimate.offset.map(|guess| guess.offset_s);
+    let has_moved = (offset_s(&old), before.first_s) != (offset_s(&new), now.first_s);
+    if has_moved || changed.is_some() {
+        let from = changed.filter(|_| !has_moved);
+        places::place(connection, run_id, from, offset_s(&new), now.first_s)?;
+    }
+    let dropped = [
+        (Dropped::File, new.drops_file && !old.drops_file),
+        (Dropped::Start, new.drops_start && !old.drops_start),
+    ];
+    Ok(dropped.into_iter().filter(|(_, now_too)| *now_too).map(|(what, _)| what.in_words(&now.run)).collect())
+}
+
 /// When a run began, from its name `<unix seconds>-<8 hex digits>`, as `YYYY-MM-DDTHH:MM:SSZ`.
 pub(super) fn started_at(run: &str) -> Option<String> {
+    started(run).map(|time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// The same as a time.
+fn started(run: &str) -> Option<DateTime<Utc>> {
     let (seconds, _) = run.split_once('-')?;
     if !seconds.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let time = DateTime::from_timestamp(seconds.parse().ok()?, 0)?;
-    let text = time.format("%Y-%m-%dT%H:%M:%SZ").to_string();
-    // A year of five digits would sort before one of four.
-    (text.len() == 20).then_some(text)
+    // As text, a year of five digits would sort before one of four.
+    (time.year() < 10_000).then_some(time)
 }
 
 #[cfg(test)]

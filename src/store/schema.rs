@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::kept;
+use super::{places, runs};
 
 /// Marks a SQLite file as a database of narwhal-jq ("NJQ1").
 pub const APPLICATION_ID: i32 = 0x4e4a_5131;
@@ -15,15 +15,21 @@ struct Migration {
 }
 
 /// Append only: the schema version of a database is how many of these it has had.
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 5] = [
     Migration { sql: include_str!("../../migrations/0001_journal.sql"), fill: |_| Ok(()) },
-    Migration { sql: include_str!("../../migrations/0002_kept_answers.sql"), fill: kept::fill_bins },
+    Migration { sql: include_str!("../../migrations/0002_kept_answers.sql"), fill: |_| Ok(()) },
     Migration { sql: include_str!("../../migrations/0003_forgotten.sql"), fill: |_| Ok(()) },
     Migration { sql: include_str!("../../migrations/0004_archives.sql"), fill: |_| Ok(()) },
+    Migration { sql: include_str!("../../migrations/0005_selections.sql"), fill: fill_places_and_clocks },
 ];
 
 /// The schema version of this release.
 pub const LATEST: i64 = MIGRATIONS.len() as i64;
+
+/// The SQL of every migration, in order, with its comments.
+pub fn migrations() -> impl Iterator<Item = &'static str> {
+    MIGRATIONS.iter().map(|migration| migration.sql)
+}
 
 /// What a database file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,4 +88,10 @@ pub fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
         transaction.commit()?;
     }
     Ok(is_new)
+}
+
+fn fill_places_and_clocks(connection: &Connection) -> rusqlite::Result<()> {
+    places::fill(connection)?;
+    runs::fill_sources(connection)?;
+    runs::fill_wall_clocks(connection)
 }

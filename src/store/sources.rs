@@ -423,6 +423,8 @@ pub struct Progress<'p> {
     pub head: &'p [u8],
     /// The bytes before the offset.
     pub tail: &'p [u8],
+    /// The Unix second by which all of it had been written, if that is known.
+    pub written_by_s: Option<f64>,
 }
 
 /// Saves how far a source was read. Behind its offset that is a reading again.

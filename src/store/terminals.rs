@@ -120,7 +120,7 @@ impl Writer<'_> {
 
     /// Stores what belongs to a new terminal, and notes what it says of its run.
     fn complete(&mut self, wanted: &Wanted<'_>, terminal_id: i64) -> Result<()> {
-        let Wanted { row, run_id, attempts, .. } = wanted;
+        let Wanted { row, byte_offset, run_id, attempts, .. } = wanted;
         let entries = row.attempt_failures.as_deref().unwrap_or_default();
         let insert = &mut self.inserts.failure;
         for (position, (entry, attributed)) in entries.iter().zip(&attempts.attributed).enumerate() {
@@ -134,15 +134,13 @@ impl Writer<'_> {
             insert.execute()?;
         }
         let arrived = row.arrived.unwrap_or_default();
-        let is_late = self.source.is_late;
+        let run_in = self.run_in(*run_id);
         let run = self.runs.get_mut(run_of(row)).expect("it was just met");
         run.cover(arrived);
         if let Some(duration_s) = row.duration_s {
             // The end moves the run's end only, also when the duration is negative.
             run.cover(arrived.max(arrived + duration_s));
-            if !is_late {
-                run.wall.wrote(arrived + duration_s);
-            }
+            run.writing.wrote(run_in, arrived + duration_s, *byte_offset)?;
         }
         for at in entries.iter().filter_map(|entry| entry.at) {
             run.cover(at);

@@ -11,11 +11,12 @@ use rusqlite::{Connection, Result, Statement, params, params_from_iter};
 
 use super::builds::{self, BUILD_COLUMNS};
 use super::events::{self, EVENT_COLUMNS, EVENT_FIELDS};
+use super::places::{self, Gap, RunIn};
 use super::runs::Run;
 use super::sources::{self, Progress};
 use super::terminals::Inserts;
 use crate::journal::build::Build;
-use crate::journal::event::{Clock, Event};
+use crate::journal::event::Event;
 use crate::journal::{SCHEMA, SCHEMA_VERSION};
 
 /// What became of a row.
@@ -80,6 +81,10 @@ pub struct Writer<'c> {
     insert_reject: Statement<'c>,
     pub(super) runs: HashMap<String, Run>,
     pub(super) source: CurrentSource,
+    /// Events that came out of their order and do not say when they happened, since the last commit.
+    pub(super) late_gaps: Vec<Gap>,
+    /// What should be said of runs, since the last commit.
+    pub(super) notices: Vec<String>,
     data_version: i64,
 }
 
@@ -116,7 +121,7 @@ impl<'c> Writer<'c> {
             inserts: Inserts::new(connection)?,
             insert_event: insert(
                 "events",
-                &[&["run_id", "source_id", "byte_offset", "digest"], EVENT_COLUMNS, &event_fields],
+                &[&["run_id", "source_id", "byte_offset", "digest", "place_s"], EVENT_COLUMNS, &event_fields],
                 "on conflict (run_id, digest) do nothing",
             )?,
             insert_build: insert(
@@ -134,6 +139,8 @@ impl<'c> Writer<'c> {
             )?,
             runs: HashMap::default(),
             source: CurrentSource::default(),
+            late_gaps: Vec::new(),
+            notices: Vec::new(),
             data_version: -1,
         })
     }
@@ -169,6 +176,8 @@ impl<'c> Writer<'c> {
     fn clear(&mut self) {
         self.runs.clear();
         self.source = CurrentSource::default();
+        self.late_gaps.clear();
+        self.notices.clear();
     }
 
     /// Makes a source the current one: what follows was read from it.
@@ -198,8 +207,7 @@ impl<'c> Writer<'c> {
     }
 
     /// As [`Writer::enter`], for rows that stand anywhere before the source's offset and could not be read
-    /// when it was their turn. They do not bound the wall clock of their run, which takes rows in order.
-    /// [`Writer::commit_late`] ends it.
+    /// when it was their turn. [`Writer::commit_late`] ends it.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -209,13 +217,14 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    /// Commits what was written, with how far the current source was read.
+    /// Commits what was written, with how far the current source was read. What should be said of runs.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing since [`Writer::begin`] is kept.
-    pub fn commit(&mut self, read: &Progress<'_>) -> Result<()> {
-        self.save(read)?;
-        self.connection.execute_batch("commit")
+    pub fn commit(&mut self, read: &Progress<'_>) -> Result<Vec<String>> {
+        let notices = self.save(read)?;
+        self.connection.execute_batch("commit")?;
+        Ok(notices)
     }
 
     /// Writes how far the current source was read, and what is only remembered. The transaction goes on, with
@@ -223,10 +232,11 @@ impl<'c> Writer<'c> {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn save(&mut self, read: &Progress<'_>) -> Result<()> {
-        self.save_runs()?;
+    pub fn save(&mut self, read: &Progress<'_>) -> Result<Vec<String>> {
+        self.save_runs(read.written_by_s)?;
         self.save_source()?;
-        sources::advance(self.connection, self.source.source_id, read)
+        sources::advance(self.connection, self.source.source_id, read)?;
+        Ok(std::mem::take(&mut self.notices))
     }
 
     /// Marks a place in the transaction, up to which everything is saved.
@@ -247,18 +257,19 @@ impl<'c> Writer<'c> {
     }
 
     /// Commits rows that were read late, so many of them terminals and events. Builds of runs become what
-    /// they would be, had those rows been read in their turn.
+    /// they would be, had those rows been read in their turn. What should be said of runs.
     ///
     /// # Errors
     /// As [`Writer::commit`].
-    pub fn commit_late(&mut self, run_rows: u64) -> Result<()> {
+    pub fn commit_late(&mut self, run_rows: u64) -> Result<Vec<String>> {
         self.source.run_rows += run_rows;
-        self.save_runs()?;
+        self.save_runs(None)?;
         self.infer_again()?;
         self.save_source()?;
         self.connection.execute_batch("commit")?;
+        let notices = std::mem::take(&mut self.notices);
         self.clear();
-        Ok(())
+        Ok(notices)
     }
 
     fn save_source(&self) -> Result<()> {
@@ -305,29 +316,35 @@ impl<'c> Writer<'c> {
         let Some(run_id) = self.meet(&row.run, byte_offset)?.run_id else {
             return Ok(Stored::Forgotten);
         };
+        let own_place = places::own_place(row);
         let place = [
             Sql::Integer(run_id),
             Sql::Integer(self.source.source_id),
             Sql::Integer(byte_offset.cast_signed()),
             Sql::Text(events::event_digest(row)),
+            own_place.map_or(Sql::Null, Sql::Real),
         ];
         let cells = place.into_iter().chain(events::event_cells(row));
         if self.insert_event.execute(params_from_iter(cells))? == 0 {
             return Ok(Stored::Duplicate);
         }
-        let is_late = self.source.is_late;
-        let run = self.meet(&row.run, byte_offset)?;
-        match (Clock::of_event(&row.event), row.at) {
-            (Clock::Monotonic, Some(at)) => {
+        let event_id = self.connection.last_insert_rowid();
+        let run_in = self.run_in(run_id);
+        match own_place {
+            Some(at) => {
+                let run = self.meet(&row.run, byte_offset)?;
                 run.cover(at);
-                if !is_late {
-                    run.wall.wrote(at);
-                }
+                run.writing.wrote(run_in, at, byte_offset)?;
             }
-            (Clock::Wall, Some(at)) if !is_late => run.wall.met(at),
-            _ => {}
+            None => self.note_gap(&row.run, event_id, byte_offset)?,
         }
         Ok(Stored::New)
+    }
+
+    /// A run in the current source.
+    pub(super) fn run_in(&self, run_id: i64) -> RunIn<'c> {
+        let CurrentSource { source_id, is_late, .. } = self.source;
+        RunIn { connection: self.connection, run_id, source_id, is_late }
     }
 
     /// Keeps bytes of the current source that were not read as they stand.

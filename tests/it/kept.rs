@@ -1,5 +1,5 @@
-//! Counts kept beside the rows equal a recount of the rows, whatever became of them; and the percentiles
-//! that are found by them equal those of a plain sort.
+//! Counts kept beside the rows equal a recount of the rows, whatever became of them; and percentiles equal
+//! those of a plain sort.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,16 +9,13 @@ use narwhal_jq::query::answer::ask;
 use narwhal_jq::store;
 use proptest::prelude::*;
 use rusqlite::Connection;
-use rusqlite::types::Value;
 use serde_json::json;
 
-use crate::harness::{Contents, Lab, assert_same_contents, fixture, terminal};
+use crate::harness::{Contents, Lab, fixture, terminal};
 use crate::properties::{cases, ingest_here};
 
 const METRICS: [&str; 6] =
     ["ttft_s", "tpot_s", "first_byte_s", "decode_tpot_s", "queue_wait_s", "duration_s"];
-const ENGINE_METRICS: [(&str, &str); 3] =
-    [("ttft_s", "prefill_iid"), ("tpot_s", "decode_iid"), ("decode_tpot_s", "decode_iid")];
 
 // ---------------------------------------------------------------- counts
 
@@ -40,49 +37,7 @@ fn assert_kept(lab: &Lab) {
     let kept = "select run_id, leg, engine, attempts, failures, retried + 0.0, output_started + 0.0
         from leg_counts order by 1, 2, 3";
     assert_eq!(lab.rows(kept), lab.rows(legs));
-    for metric in METRICS {
-        assert_bins(lab, metric, "''", &format!("latency_bins where metric = '{metric}'"), "''");
-    }
-    for (metric, engine) in ENGINE_METRICS {
-        let table = format!("engine_latency_bins where metric = '{metric}'");
-        assert_bins(lab, metric, engine, &table, "engine");
-    }
     lab.run(&["verify"]).exits(0);
-}
-
-/// Asserts that each bin counts the values from its lower end to the next one's.
-#[track_caller]
-fn assert_bins(lab: &Lab, metric: &str, engine: &str, table: &str, key: &str) {
-    type Series = BTreeMap<(i64, String), Vec<(f64, i64)>>;
-    let series = |sql: &str| -> Series {
-        let mut series = Series::new();
-        for row in lab.rows(sql) {
-            let [Value::Integer(run), Value::Text(engine), Value::Real(value), Value::Integer(count)] =
-                &row[..]
-            else {
-                panic!("{row:?}")
-            };
-            series.entry((*run, engine.clone())).or_default().push((*value, *count));
-        }
-        series
-    };
-    let values = series(&format!(
-        "select run_id, {engine}, {metric}, 1 from terminals
-         where terminal = 'completed' and {metric} is not null and {engine} is not null order by 1, 2, 3"
-    ));
-    let bins = series(&format!("select run_id, {key}, low, requests from {table} order by 1, 2, 3"));
-    assert_eq!(bins.keys().collect::<Vec<_>>(), values.keys().collect::<Vec<_>>(), "{table}");
-    for (key, bins) in bins {
-        let values = &values[&key];
-        assert_eq!(bins.iter().map(|(_, count)| *count).sum::<i64>(), values.len() as i64, "{table}");
-        for (at, (low, count)) in bins.iter().enumerate() {
-            let high = bins.get(at + 1).map_or(f64::INFINITY, |(low, _)| *low);
-            let held = values.iter().filter(|(value, _)| (*low..high).contains(value)).count();
-            assert_eq!(held as i64, *count, "{table}: {key:?} from {low}");
-            let wide = values.iter().filter(|(value, _)| (*low..high).contains(value) && *value > low * 1.04);
-            assert!(*low < 1e-300 || wide.count() == 0, "{table}: {key:?} from {low} is narrow");
-        }
-    }
 }
 
 /// A journal of a real router, cut in two at a line's end.
@@ -144,49 +99,9 @@ fn what_is_rolled_back_does_not_count() {
 /// The tables of counts.
 fn kept(lab: &Lab) -> Contents {
     let mut contents = lab.contents();
-    contents.retain(|(name, _)| name.ends_with("_counts") || name.ends_with("_bins"));
-    assert_eq!(contents.len(), 4);
+    contents.retain(|(name, _)| name.ends_with("_counts"));
+    assert_eq!(contents.len(), 2);
     contents
-}
-
-#[test]
-fn a_database_of_schema_1_is_brought_up_to_date_with_its_counts() {
-    let (first, second) = halves();
-    let whole = Lab::new();
-    let odd = json!({
-        "schema": "narwhal.journal", "schema_version": 1, "run": "1-a", "rid": "odd", "arrived": 1.0,
-        "terminal": "completed", "ttft_s": -1.5, "tpot_s": 0, "duration_s": 1e308, "prefill_iid": "",
-        "attempts": 1,
-    });
-    let first = [&first[..], format!("{odd}\n").as_bytes()].concat();
-    whole.write("a.jsonl", &first);
-    whole.ingest("a.jsonl");
-
-    let old = Lab::new();
-    let database = Connection::open(old.path("narwhal.db")).unwrap();
-    database.execute_batch(include_str!("../../migrations/0001_journal.sql")).unwrap();
-    database.pragma_update(None, "application_id", 0x4e4a_5131).unwrap();
-    database.pragma_update(None, "user_version", 1).unwrap();
-    database.execute("attach ?1 as whole", [whole.path("narwhal.db").to_str().unwrap()]).unwrap();
-    for table in
-        ["sources", "builds", "runs", "run_sources", "terminals", "attempt_failures", "events", "rejects"]
-    {
-        // Of the columns that there were then.
-        let columns = format!("select group_concat(name) from pragma_table_info('{table}', 'main')");
-        let columns: String = database.query_row(&columns, [], |row| row.get(0)).unwrap();
-        let columns = columns.replace(",by,", ",\"by\",");
-        let copy = format!("insert into main.{table} ({columns}) select {columns} from whole.{table}");
-        database.execute(&copy, []).unwrap();
-    }
-    database.close().unwrap();
-
-    old.run(&["query", "outcomes"]).exits(1).says("the database has schema 1, this narwhal-jq reads ");
-    for lab in [&whole, &old] {
-        lab.write("b.jsonl", &second);
-        lab.ingest("b.jsonl");
-        assert_kept(lab);
-    }
-    assert_same_contents(&old, &whole, "brought up to date");
 }
 
 #[test]
@@ -207,16 +122,6 @@ fn verify_sees_a_count_that_is_off() {
             "0 attempts, 0 failures, 1 retried, 0 with output",
         ),
         ("delete from leg_counts", "legs are counted as they are stored", "prefill legs of engine"),
-        (
-            "update latency_bins set requests = requests + 1 where metric = 'duration_s'",
-            "measured values are counted by bins as they are stored",
-            "duration_s is not counted by bins as it is stored",
-        ),
-        (
-            "insert into engine_latency_bins values (1, 'ttft_s', 'nobody', 1.0, 3)",
-            "measured values are counted by bins as they are stored",
-            "ttft_s of engine nobody is not counted",
-        ),
     ] {
         database.execute_batch("begin").unwrap();
         database.execute(change, []).unwrap();
@@ -270,10 +175,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn percentiles_equal_those_of_a_sort(
-        requests in prop::collection::vec(request(), 1..300),
-        window in (0..300_usize, 0..300_usize),
-    ) {
+    fn percentiles_equal_those_of_a_sort(requests in prop::collection::vec(request(), 1..300)) {
         let lab = Lab::new();
         let mut journal = format!("{}\n", terminal("1-a", "first", 0.0));
         for (at, (values, prefill, decode)) in requests.iter().enumerate() {
@@ -291,51 +193,39 @@ proptest! {
         ingest_here(&lab, "a.jsonl");
         let mut database =
             store::open_to_read(&lab.path("narwhal.db"), Duration::from_secs(30)).unwrap();
-        let (from, to) = (window.0.min(window.1), window.0.max(window.1));
-        for (chosen, is_whole) in [(&requests[..], true), (slice(&requests, from, to), false)] {
-            let given = |name: &str| match name {
-                "from" if !is_whole => Some(from.to_string()),
-                "to" if !is_whole => Some(to.to_string()),
-                _ => None,
-            };
-            let answer = ask(&mut database, "latency", given).unwrap();
-            let mut rows = 0;
-            for (row, metric) in answer.rows().zip(0..) {
-                rows += 1;
-                let values = sorted(chosen.iter().map(|(values, _, _)| values[metric]));
-                prop_assert_eq!(row.int("n"), values.len() as i64, "{}", METRICS[metric]);
-                for (column, percent) in [("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99), ("max", 100)] {
-                    let expected = nearest_rank(&values, percent);
-                    prop_assert_eq!(row.real(column), expected, "{} of {}", column, METRICS[metric]);
-                }
+        let answer = ask(&mut database, "latency", |_| None).unwrap();
+        let mut rows = 0;
+        for (row, metric) in answer.rows().zip(0..) {
+            rows += 1;
+            let values = sorted(requests.iter().map(|(values, _, _)| values[metric]));
+            prop_assert_eq!(row.int("n"), values.len() as i64, "{}", METRICS[metric]);
+            for (column, percent) in [("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99), ("max", 100)] {
+                let expected = nearest_rank(&values, percent);
+                prop_assert_eq!(row.real(column), expected, "{} of {}", column, METRICS[metric]);
             }
-            prop_assert_eq!(rows, METRICS.len());
-            let answer = ask(&mut database, "engine-latency", given).unwrap();
-            let mut expected = BTreeMap::new();
-            for (metric, of) in [("ttft_s", 0), ("tpot_s", 1), ("decode_tpot_s", 3)] {
-                for engine in 0..3 {
-                    let served = chosen.iter().filter(|(_, prefill, decode)| {
-                        *(if metric == "ttft_s" { prefill } else { decode }) == Some(engine)
-                    });
-                    let values = sorted(served.map(|(values, _, _)| values[of]));
-                    if !values.is_empty() {
-                        expected.insert((name(engine), metric.to_owned()), values);
-                    }
-                }
-            }
-            let found: Vec<_> = answer.rows().map(|row| (row.text("engine"), row.text("metric"))).collect();
-            prop_assert_eq!(&found, &expected.keys().cloned().collect::<Vec<_>>());
-            for (row, (of, values)) in answer.rows().zip(&expected) {
-                prop_assert_eq!(row.int("n"), values.len() as i64, "{:?}", of);
-                for (column, percent) in [("p50", 50), ("p90", 90), ("p99", 99), ("max", 100)] {
-                    prop_assert_eq!(row.real(column), nearest_rank(values, percent), "{} of {:?}", column, of);
+        }
+        prop_assert_eq!(rows, METRICS.len());
+        let answer = ask(&mut database, "engine-latency", |_| None).unwrap();
+        let mut expected = BTreeMap::new();
+        for (metric, of) in [("ttft_s", 0), ("tpot_s", 1), ("decode_tpot_s", 3)] {
+            for engine in 0..3 {
+                let served = requests.iter().filter(|(_, prefill, decode)| {
+                    *(if metric == "ttft_s" { prefill } else { decode }) == Some(engine)
+                });
+                let values = sorted(served.map(|(values, _, _)| values[of]));
+                if !values.is_empty() {
+                    expected.insert((name(engine), metric.to_owned()), values);
                 }
             }
         }
-        prop_assert!(store::kept::wrong_bins(&database).unwrap().is_empty());
+        prop_assert_eq!(answer.rows().count(), expected.len());
+        for row in answer.rows() {
+            let of = (row.text("engine"), row.text("metric"));
+            let values = &expected[&of];
+            prop_assert_eq!(row.int("n"), values.len() as i64, "{:?}", of);
+            for (column, percent) in [("p50", 50), ("p90", 90), ("p99", 99), ("max", 100)] {
+                prop_assert_eq!(row.real(column), nearest_rank(values, percent), "{} of {:?}", column, of);
+            }
+        }
     }
-}
-
-fn slice(requests: &[Request], from: usize, to: usize) -> &[Request] {
-    &requests[from.min(requests.len())..to.min(requests.len())]
 }

@@ -13,8 +13,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from reference import (Journals, failures, is_met, is_scored, known, monotonic_at, part, total,
-                       total_int, write_time)
+from definitions import is_met, is_scored, known, part, total, total_int
+from journal import Journals
+from rows import failures, monotonic_at, write_time
 
 
 def read_metrics(path):
