@@ -20,11 +20,12 @@ use crate::journal::write::write_row;
 use crate::output::csv::{Csv, Style};
 use crate::output::workbook::{MAX_ROWS, Workbook};
 use crate::query::run::{Bound, Sink};
-use crate::query::{caveats, catalog, params};
+use crate::query::{catalog, caveats, params};
 use crate::redact::Redactor;
 use crate::redact::sink::Redacting;
 use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
+use crate::store::temporary;
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
@@ -277,6 +278,10 @@ impl Plan<'_> {
         let cannot = || format!("cannot write {}", file.display());
         let mut target = open_target(connection, Some(file))?;
         let mut workbook = Workbook::default();
+        if !temporary::has_room(&std::env::temp_dir()) {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            workbook.keep_in(folder.unwrap_or(Path::new(".")))?;
+        }
         let mut written = Vec::new();
         for (item, bound) in self.items.iter().zip(self.bound) {
             let sheet = workbook.sheet(&item.sheet());
@@ -305,7 +310,9 @@ impl Plan<'_> {
         let mut sink = Progressing::new(sink, item, self.teller);
         match self.redactor {
             None => write_rows(connection, self.selection, item, bound, &mut sink),
-            Some(redactor) => write_rows(connection, self.selection, item, bound, &mut Redacting::new(sink, redactor)),
+            Some(redactor) => {
+                write_rows(connection, self.selection, item, bound, &mut Redacting::new(sink, redactor))
+            }
         }
     }
 }

@@ -14,12 +14,13 @@ use serde_json::Value as Json;
 use crate::exit::Failure;
 use crate::export;
 use crate::journal::compression::unpacked;
-use crate::journal::inputs::journal_of;
 use crate::journal::lines::{Ending, FINGERPRINT_LEN, Lines};
+use crate::journal::names::journal_of;
 use crate::journal::pieces::{Content, PieceKind, read_line};
 use crate::output::made::Made;
 use crate::output::place::Place;
 use crate::output::target::Target;
+use crate::store;
 use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Source};
 
@@ -43,7 +44,7 @@ pub(super) struct Guard<'c> {
 impl<'c> Guard<'c> {
     /// What a database knows.
     pub(super) fn of(connection: &'c Connection) -> Result<Self> {
-        let database = PathBuf::from(connection.path().unwrap_or_default());
+        let database = store::file_of(connection)?;
         Ok(Self { connection: Some(connection), database, sources: sources::load_all(connection)? })
     }
 

@@ -41,6 +41,7 @@ use crate::query::run::{self, Bound, Sink};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
 use crate::selection::{self, Selection};
+use crate::stdio;
 use crate::store;
 use crate::text::{escaped, wrapped};
 
@@ -167,9 +168,9 @@ impl Teller {
         // Nothing can be done when stderr is closed.
         let _ = if self.is_colored {
             let (what, message) = line.split_at(what.len() + 1);
-            writeln!(io::stderr(), "\u{1b}[{color}m{what}\u{1b}[0m{message}")
+            writeln!(stdio::stderr(), "\u{1b}[{color}m{what}\u{1b}[0m{message}")
         } else {
-            writeln!(io::stderr(), "{line}")
+            writeln!(stdio::stderr(), "{line}")
         };
     }
 }

@@ -110,10 +110,8 @@ fn jobs(flags: &QueryFlags) -> usize {
 /// Groups mean nothing to a query whose rows are runs, requests, events or intervals.
 fn check_by(query: &Query, flags: &SelectionFlags) -> Result<()> {
     if flags.by.is_some() && !has_scopes(query) && query.file.is_none() {
-        let message = format!(
-            "--by groups what is counted, and a row of {} is no group: leave --by out",
-            query.name
-        );
+        let message =
+            format!("--by groups what is counted, and a row of {} is no group: leave --by out", query.name);
         return Err(Failure::usage(message).into());
     }
     Ok(())

@@ -14,7 +14,7 @@ use super::guard::Guard;
 use super::{Teller, interrupt, open_to_read};
 use crate::cli::{Global, Redact};
 use crate::exit::{Exit, Failure};
-use crate::journal::inputs::{self, Input};
+use crate::journal::inputs::{self, Depth, Input};
 use crate::output::stdout::stdout;
 use crate::output::target::Target;
 use crate::redact::check::check_line;
@@ -38,7 +38,7 @@ fn write(global: &Global, teller: Teller, flags: &Redact, output: &Path) -> Resu
     refuse_to_overwrite(&inputs, flags.key.as_deref(), output)?;
     let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in interrupt::ENDING {
+    for signal in interrupt::ending() {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
     }
     let mut target = open_target(global, output)?;
@@ -54,13 +54,14 @@ fn write(global: &Global, teller: Teller, flags: &Redact, output: &Path) -> Resu
 }
 
 fn find_inputs(teller: Teller, paths: &[PathBuf]) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
+    let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {
-        let found = inputs::find(path)?;
+        let found = inputs::find(path, Depth::Folder)?;
         inputs.extend(found.inputs);
-        for skipped in found.skipped {
-            teller.note(&format!("{}: skipped, not a journal by its name", skipped.display()));
-        }
+        skipped.extend(found.skipped);
+    }
+    if let Some(message) = inputs::skipped_in_words(&skipped) {
+        teller.note(&message);
     }
     Ok(inputs)
 }
@@ -88,7 +89,7 @@ fn refuse_to_overwrite(inputs: &[Input], key: Option<&Path>, output: &Path) -> R
         other.is_ok_and(|other| (other.dev(), other.ino()) == (old.dev(), old.ino()))
     };
     let is_input = |input: &Input| match input {
-        Input::File(path) => path == output || is_old(fs::metadata(path)),
+        Input::File(path) | Input::Stream(path) => path == output || is_old(fs::metadata(path)),
         Input::Stdin => is_old(metadata_of_stdin()),
     };
     if let Some(input) = inputs.iter().find(|input| is_input(input)) {
@@ -136,8 +137,7 @@ fn and_more(count: u64) -> String {
 }
 
 fn check(teller: Teller, path: &Path) -> Result<Exit> {
-    let input = if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) };
-    let mut source = Source::open(&input)?;
+    let mut source = Source::open(&Input::named(path))?;
     let label = source.label();
     let mut out = BufWriter::new(stdout());
     let (mut lines, mut found) = (0_u64, 0_u64);

@@ -10,6 +10,7 @@ use super::{Teller, answer, open_to_read, select, tell_no_rows, unread_selection
 use crate::cli::{Global, Sql};
 use crate::exit::Exit;
 use crate::query::run::signature;
+use crate::stdio;
 
 pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
     let sql = match (&flags.file, flags.statement.as_deref()) {
@@ -18,7 +19,7 @@ pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
         }
         (None, Some("-")) => {
             let mut sql = String::new();
-            std::io::stdin().read_to_string(&mut sql).context("cannot read the SQL from standard input")?;
+            stdio::stdin().read_to_string(&mut sql).context("cannot read the SQL from standard input")?;
             sql
         }
         (None, statement) => statement.unwrap_or_default().to_owned(),

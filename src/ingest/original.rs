@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::journal::compression::{Compression, unpacked};
+use crate::journal::files;
 use crate::store::sources::{self, FileId, Source};
 
 /// A file that still holds what was read of it.
@@ -19,7 +20,7 @@ impl Original {
     /// # Errors
     /// When it cannot be read.
     pub(super) fn open(source: &Source) -> io::Result<Option<Self>> {
-        let file = File::open(&source.path)?;
+        let (file, metadata) = files::open(&source.file_path())?;
         let known = std::slice::from_ref(source);
         let (bytes, compression) = from_start(&file)?;
         drop(bytes);
@@ -28,8 +29,7 @@ impl Original {
                 sources::recognise_unpacked(known, &|| from_start(&file).map(|(bytes, _)| bytes))?;
             (found.is_some(), Some((from_start(&file)?.0, 0)))
         } else {
-            let id = FileId::of(&file.metadata()?);
-            (sources::recognise(known, &file, Some(id))?.is_some(), None)
+            (sources::recognise(known, &file, Some(FileId::of(&metadata)))?.is_some(), None)
         };
         Ok(is_same.then_some(Self { file, unpacking }))
     }

@@ -11,9 +11,11 @@
 pub mod build;
 pub mod compression;
 pub mod event;
+pub mod files;
 pub mod inputs;
 pub mod json;
 pub mod lines;
+pub mod names;
 mod number;
 pub mod object;
 pub mod pieces;

@@ -8,6 +8,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::stdio::{self, Patient};
+
 /// A way out that is silent when nobody reads any more.
 #[derive(Debug)]
 pub struct Quiet<W> {
@@ -16,9 +18,8 @@ pub struct Quiet<W> {
 }
 
 /// Standard output.
-#[expect(clippy::disallowed_methods, reason = "the one place that may")]
-pub fn stdout() -> Quiet<io::Stdout> {
-    Quiet::new(io::stdout())
+pub fn stdout() -> Quiet<Patient<io::Stdout>> {
+    Quiet::new(stdio::stdout())
 }
 
 impl<W> Quiet<W> {

@@ -14,6 +14,8 @@ use super::made::{Made, Making};
 use super::place::{Place, folder_of};
 use super::stdout::{Quiet, stdout};
 
+use crate::stdio::Patient;
+
 /// The temporary file of the answer that is being written, for [`abandon`].
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
@@ -126,7 +128,7 @@ impl Target {
 
     fn through(file: File, shown: &Path) -> Self {
         let is_terminal = file.is_terminal();
-        let out = Quiet::new(file);
+        let out = Quiet::new(Patient::new(file));
         Self {
             unread: out.unread(),
             out: BufWriter::new(Out::Through(out)),
@@ -225,8 +227,8 @@ impl Seen {
 }
 
 enum Out {
-    Stdout(Quiet<io::Stdout>),
-    Through(Quiet<File>),
+    Stdout(Quiet<Patient<io::Stdout>>),
+    Through(Quiet<Patient<File>>),
     File(File, Box<Making>),
 }
 

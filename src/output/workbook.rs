@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Once;
 
 use anyhow::{Context, Result, anyhow};
@@ -94,6 +95,15 @@ impl Default for Workbook {
 }
 
 impl Workbook {
+    /// Keeps the rows in this folder until it is saved, not in the temporary one.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn keep_in(&mut self, folder: &Path) -> Result<()> {
+        self.book.set_tempdir(folder).with_context(|| format!("cannot write into {}", folder.display()))?;
+        Ok(())
+    }
+
     /// A sink for the next sheet; what does not fit goes on in sheets named `NAME (2)` and so on.
     pub fn sheet(&mut self, name: &str) -> Sheet<'_> {
         Sheet {

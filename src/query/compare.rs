@@ -44,9 +44,10 @@ pub const SCOPES: [&str; 2] = ["a", "b"];
 
 /// Two selections of one scope each as one selection, of [`SCOPES`].
 pub fn sides(a: Selection, b: Selection) -> Selection {
-    let rows = SCOPES.iter().zip([a.rows, b.rows]).flat_map(|(scope, rows)| {
-        rows.into_iter().map(|row| Row { scope: (*scope).to_owned(), ..row })
-    });
+    let rows = SCOPES
+        .iter()
+        .zip([a.rows, b.rows])
+        .flat_map(|(scope, rows)| rows.into_iter().map(|row| Row { scope: (*scope).to_owned(), ..row }));
     Selection { rows: rows.collect(), ..Selection::default() }
 }
 
@@ -149,9 +150,8 @@ const GROUPS: [&str; 11] = [
 
 /// Failed legs and legs of a scope of an `engine-failures` answer, over its engines.
 pub(super) fn leg_failures(answer: &Answer, scope: &str, legs: &[&str]) -> (i64, i64) {
-    let counted = answer
-        .rows()
-        .filter(|row| row.text("scope") == scope && legs.contains(&row.text("leg").as_str()));
+    let counted =
+        answer.rows().filter(|row| row.text("scope") == scope && legs.contains(&row.text("leg").as_str()));
     counted.fold((0, 0), |(failed, legs), row| (failed + row.int("failures"), legs + row.int("attempts")))
 }
 

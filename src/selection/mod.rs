@@ -144,7 +144,8 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
     };
     let mut parts: Vec<(&Run, Window)> = Vec::new();
     for run in &chosen {
-        let settles_at = tail_of(run).filter(|_| asked.settled).zip(run.last_s).map(|(tail_s, last_s)| last_s - tail_s);
+        let settles_at =
+            tail_of(run).filter(|_| asked.settled).zip(run.last_s).map(|(tail_s, last_s)| last_s - tail_s);
         if let Some(window) = windows::of(asked, run, settles_at) {
             parts.push((run, window));
         }

@@ -132,7 +132,8 @@ fn still_growing(parts: &[(&Run, Window)], growing: &[Growing]) -> Option<String
         [(run, _)] => format!("run {} is still written", run.run),
         several => format!("{} runs are still written", several.len()),
     };
-    let tail = longest.map(|tail_s| format!(" (99 of 100 end within {} s)", rounded(tail_s))).unwrap_or_default();
+    let tail =
+        longest.map(|tail_s| format!(" (99 of 100 end within {} s)", rounded(tail_s))).unwrap_or_default();
     Some(format!(
         "{which}: requests that still run are not in the journal, and the slow ones are missing more often{tail}; \
          --settled leaves that end out"

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use chrono::DateTime;
 
+use super::Row;
 use super::runs::Run;
 use super::windows::Window;
-use super::Row;
 use crate::exit::Failure;
 
 /// What the groups of an answer are.
@@ -265,7 +265,8 @@ mod tests {
         let one = run("a", 10.0, 30.0, 1_795_960_790.0 - 10.0);
         let two = run("bb", 0.0, 10.0, 1_795_960_930.0);
         let rows = cut(&[(&one, WHOLE), (&two, WHOLE)], By::Wall(60)).expect("few scopes");
-        let found: Vec<_> = rows.iter().map(|row| (row.scope.as_str(), row.run_id, row.from_s, row.to_s)).collect();
+        let found: Vec<_> =
+            rows.iter().map(|row| (row.scope.as_str(), row.run_id, row.from_s, row.to_s)).collect();
         assert_eq!(
             found,
             [

@@ -27,6 +27,7 @@ mod kills;
 mod older_schemas;
 mod outputs;
 mod own_queries;
+mod places;
 mod plans;
 mod properties;
 mod queries;
