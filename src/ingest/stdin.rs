@@ -24,7 +24,10 @@ const PIECE: usize = 64 << 10;
 pub(super) fn open<'s>(known: &[Source], stop: &'s AtomicBool) -> io::Result<Opened<'s>> {
     let pump = Pump::start(stop);
     let waiting = Arc::clone(&pump.waiting);
+    let packed = unpacked(pump)?;
+    let trailing = packed.trailing.clone();
     let opened = |bytes, resumption| Opened {
+        trailing,
         bytes,
         file: None,
         ending: Ending::Complete,
@@ -32,9 +35,14 @@ pub(super) fn open<'s>(known: &[Source], stop: &'s AtomicBool) -> io::Result<Ope
         resumption,
         archive: None,
     };
-    let (mut stream, _) = unpacked(pump)?;
+    let mut stream = packed.bytes;
     let mut head = Vec::new();
-    stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)?;
+    // Of an archive that is cut off, what comes before the cut is read: it says so again there.
+    if let Err(error) = stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)
+        && head.is_empty()
+    {
+        return Err(error);
+    }
     let Some(furthest) = sources::furthest_with_head(known, &head) else {
         return Ok(opened(Box::new(Cursor::new(head).chain(stream)), None));
     };

@@ -11,6 +11,7 @@
 pub mod build;
 pub mod compression;
 pub mod event;
+mod gzip;
 pub mod inputs;
 pub mod json;
 pub mod lines;
@@ -21,6 +22,7 @@ pub mod row;
 mod scan;
 pub mod terminal;
 pub mod write;
+mod zstd;
 
 /// The `schema` of every row of the contract.
 pub const SCHEMA: &str = "narwhal.journal";
