@@ -363,3 +363,26 @@ fn a_redacted_export_has_every_number_and_no_name() {
         .exits(2)
         .says("rejects cannot be redacted");
 }
+
+#[test]
+fn issue_13_8_full_width_formulas_and_leading_line_feeds_are_guarded() {
+    let lab = Lab::new();
+    lab.write("j.jsonl", fixture("given/formula-characters.jsonl"));
+    lab.ingest("j.jsonl");
+    let text = String::from_utf8(fixture("given/formula-characters.jsonl")).unwrap();
+    let rows = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let clients: Vec<String> = rows.filter_map(|row| row["client_rid"].as_str().map(str::to_owned)).collect();
+    assert!(clients.len() > 4, "{clients:?}");
+    lab.run(&["export", "table:terminals", "--dir", "out"]).exits(0);
+    let rows = csv_rows(&std::fs::read(lab.path("out/tables/terminals.csv")).unwrap(), b',');
+    let mut shown = column(&rows, "client_rid");
+    shown.retain(|cell| !cell.is_empty());
+    // `unicodedata.normalize('NFKC', c)` makes ASCII of each first character.
+    let expected: Vec<String> = clients.iter().map(|client| format!("'{client}")).collect();
+    assert_eq!(shown, expected);
+    lab.run(&["export", "table:terminals", "--dir", "raw", "--raw"]).exits(0);
+    let rows = csv_rows(&std::fs::read(lab.path("raw/tables/terminals.csv")).unwrap(), b',');
+    let mut raw = column(&rows, "client_rid");
+    raw.retain(|cell| !cell.is_empty());
+    assert_eq!(raw, clients);
+}
