@@ -101,6 +101,11 @@ impl<'r, S: Sink> Redacting<'r, S> {
                     self.redactor.field(&self.names[at], &mut json, client);
                     json.to_string()
                 }
+                _ if matches!(role, Role::Host | Role::User) => {
+                    let mut name = serde_json::Value::from(text);
+                    self.redactor.field(&self.names[at], &mut name, client);
+                    name.as_str().unwrap_or_default().to_owned()
+                }
                 _ if role == Role::Engine => self.redactor.engine(text).to_owned(),
                 _ => self.redactor.text_of_client(text, client).into_owned(),
             },
