@@ -11,7 +11,8 @@ use serde_json::{Map, Value as Json};
 use crate::exit::Failure;
 use crate::query::answer::ask;
 use crate::query::catalog::Query;
-use crate::query::run::{Bound, Sink, run};
+use crate::query::kind::ColumnKind;
+use crate::query::run::{Bound, Sink, run, signature};
 use crate::store::schema;
 
 /// What `--all` takes, in this order: the tables a reader knows from the documentation. Not
@@ -117,8 +118,17 @@ pub fn write_rows(
 ) -> Result<u64> {
     match item {
         Item::Journal => bail!("the journal is JSON Lines, not a table: export it with --dir"),
-        Item::Table(name) => run(connection, &format!("select * from {name}"), &[], sink),
-        Item::Query(query) => run(connection, &query.sql, bound, sink),
+        Item::Table(name) => {
+            let sql = format!("select * from {name}");
+            let columns = signature(connection, &sql)?.columns;
+            let kinds: Vec<_> = columns.iter().map(|name| ColumnKind::of_table_column(name)).collect();
+            sink.kinds(&kinds);
+            run(connection, &sql, &[], sink)
+        }
+        Item::Query(query) => {
+            sink.kinds(&query.kinds());
+            run(connection, &query.sql, bound, sink)
+        }
     }
 }
 

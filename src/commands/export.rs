@@ -15,8 +15,10 @@ use crate::cli::{Export, ExportWanted, Global, PARAMETER};
 use crate::exit::{Exit, Failure};
 use crate::export::{Item, Sidecar, Written, everything, resolve, write_rows};
 use crate::journal::write::write_row;
+use crate::output::IsoTimes;
 use crate::output::csv::{Csv, Style};
 use crate::output::workbook::{MAX_ROWS, Workbook};
+use crate::query::kind::ColumnKind;
 use crate::query::run::{Bound, Sink};
 use crate::query::{caveats, params};
 use crate::redact::Redactor;
@@ -156,7 +158,7 @@ fn to_folder(
             _ => {
                 let csv = Csv::new(target.writer(), style);
                 csv.map_err(anyhow::Error::from)
-                    .and_then(|csv| write_item(connection, item, bound, csv, redactor, teller))
+                    .and_then(|csv| write_item(connection, item, bound, IsoTimes::new(csv), redactor, teller))
             }
         };
         let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
@@ -255,6 +257,10 @@ impl<S: Sink> Progressing<S> {
 }
 
 impl<S: Sink> Sink for Progressing<S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.sink.kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.sink.columns(names)
     }

@@ -27,6 +27,7 @@ use crate::cli::{Color, Global, OutputFlags, RedactFlags, Subcommanded, Wanted};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::target::Target;
+use crate::query::kind::ColumnKind;
 use crate::query::run::{self, Bound};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
@@ -150,7 +151,7 @@ fn redactor(connection: &Connection, flags: &RedactFlags) -> Result<Option<Redac
 
 /// Runs a statement and writes its answer where and how the flags say; how many rows it had.
 fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &OutputFlags) -> Result<u64> {
-    answer_redacted(connection, sql, bound, flags, None)
+    answer_redacted(connection, sql, bound, &[], flags, None)
 }
 
 /// As [`answer`], without names when there is a redactor.
@@ -158,6 +159,7 @@ fn answer_redacted(
     connection: &mut Connection,
     sql: &str,
     bound: &[Bound],
+    kinds: &[ColumnKind],
     flags: &OutputFlags,
     redactor: Option<&Redactor>,
 ) -> Result<u64> {
@@ -165,6 +167,7 @@ fn answer_redacted(
     let is_terminal = target.is_terminal();
     let rows = {
         let mut sink = output::sink(flags.format, target.writer(), is_terminal)?;
+        sink.kinds(kinds);
         match redactor {
             None => run::run(connection, sql, bound, sink.as_mut())?,
             Some(redactor) => run::run(connection, sql, bound, &mut Redacting::new(sink, redactor))?,

@@ -42,7 +42,9 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     })?;
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
-    let rows = answer_redacted(&mut connection, &query.sql, &bound, &ask.flags.output, redactor.as_ref())?;
+    let redactor = redactor.as_ref();
+    let rows =
+        answer_redacted(&mut connection, &query.sql, &bound, &query.kinds(), &ask.flags.output, redactor)?;
     if rows == 0 {
         teller.note("no rows");
     }

@@ -5,11 +5,14 @@ pub mod diagnosis;
 mod json;
 mod table;
 pub mod target;
+mod times;
 pub mod workbook;
 
 use std::io::{self, Write};
 
 use clap::ValueEnum;
+
+pub use times::IsoTimes;
 
 use crate::query::run::Sink;
 
@@ -35,11 +38,12 @@ pub enum Format {
 /// When nothing can be written.
 pub fn sink<'w>(format: Format, out: &'w mut dyn Write, is_terminal: bool) -> io::Result<Box<dyn Sink + 'w>> {
     let style = csv::Style { is_escaped: is_terminal, ..csv::Style::PLAIN };
-    Ok(match format {
+    let sink: Box<dyn Sink + 'w> = match format {
         Format::Table => Box::new(table::Table::aligned(out, is_terminal)),
         Format::Markdown => Box::new(table::Table::markdown(out)),
         Format::Csv => Box::new(csv::Csv::new(out, style)?),
         Format::Json => Box::new(json::Json::array(out)),
         Format::Jsonl => Box::new(json::Json::lines(out)),
-    })
+    };
+    Ok(Box::new(IsoTimes::new(sink)))
 }

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use rusqlite::Connection;
 
+use super::kind::ColumnKind;
 use super::run;
 use crate::store::schema;
 
@@ -105,6 +106,13 @@ pub struct Column {
     pub meaning: String,
     /// The line of the header that declares it, from 1.
     pub line: usize,
+}
+
+impl Query {
+    /// What its columns hold.
+    pub fn kinds(&self) -> Vec<ColumnKind> {
+        self.columns.iter().map(|column| ColumnKind::of_unit(&column.unit)).collect()
+    }
 }
 
 /// A canned query.

@@ -9,5 +9,6 @@ pub mod check;
 pub mod compare;
 pub mod datasette;
 pub mod diagnosis;
+pub mod kind;
 pub mod params;
 pub mod run;

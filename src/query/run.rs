@@ -5,6 +5,8 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
+use super::kind::ColumnKind;
+
 /// Pragmas that tell and do not change; with an argument only those that look something up by it.
 const TELLING_PRAGMAS: &[&str] = &[
     "application_id",
@@ -44,6 +46,10 @@ const LOOKING_PRAGMAS: &[&str] = &[
 ];
 
 impl<S: Sink + ?Sized> Sink for Box<S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        (**self).kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         (**self).columns(names)
     }
@@ -62,6 +68,8 @@ pub type Bound = (String, Value);
 
 /// Whoever takes an answer.
 pub trait Sink {
+    /// What the columns hold, where it is known: before [`Sink::columns`], or never.
+    fn kinds(&mut self, _kinds: &[ColumnKind]) {}
     /// The columns, once, before any row.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use rusqlite::types::ValueRef;
 
 use super::fields::{Role, is_label, role_of};
 use super::{Key, Names, Redactor};
+use crate::query::kind::ColumnKind;
 use crate::query::run::Sink;
 use crate::store::export::write_journal;
 
@@ -114,6 +115,10 @@ impl<'r, S: Sink> Redacting<'r, S> {
 }
 
 impl<S: Sink> Sink for Redacting<'_, S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.sink.kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.columns = names.iter().map(|name| column_of(name)).collect();
         self.client = names.iter().position(|name| name == "client_rid");
