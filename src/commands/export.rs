@@ -215,7 +215,13 @@ fn write_item(
     let mut sink = Progressing::new(sink, item, teller);
     match redactor {
         None => write_rows(connection, item, bound, &mut sink),
-        Some(redactor) => write_rows(connection, item, bound, &mut Redacting::new(sink, redactor)),
+        Some(redactor) => {
+            let mut sink = Redacting::new(sink, redactor);
+            if let Item::Query(query) = item {
+                sink.sorted_as(&query.sql);
+            }
+            write_rows(connection, item, bound, &mut sink)
+        }
     }
 }
 

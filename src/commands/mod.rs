@@ -170,7 +170,11 @@ fn answer_redacted(
         sink.kinds(kinds);
         match redactor {
             None => run::run(connection, sql, bound, sink.as_mut())?,
-            Some(redactor) => run::run(connection, sql, bound, &mut Redacting::new(sink, redactor))?,
+            Some(redactor) => {
+                let mut sink = Redacting::new(sink, redactor);
+                sink.sorted_as(sql);
+                run::run(connection, sql, bound, &mut sink)?
+            }
         }
     };
     target.finish()?;

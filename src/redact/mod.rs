@@ -21,6 +21,7 @@ mod dotted;
 pub mod fields;
 mod key;
 mod names;
+mod order;
 mod redactor;
 mod rows;
 pub mod shapes;

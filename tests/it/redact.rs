@@ -835,3 +835,53 @@ fn issue_13_5_classes_in_label_fields_stay_and_so_do_the_answers() {
     assert_eq!(rows[0]["error_code"], "rate.limit");
     assert_eq!(rows[0]["reason"], "<host>");
 }
+
+#[test]
+fn issue_13_21_redacted_answers_stand_in_the_order_of_what_is_shown() {
+    let lab = Lab::new();
+    // First seen last in the order of their names.
+    let rows: Vec<String> = ["zeta", "mu", "beta", "alpha"]
+        .iter()
+        .enumerate()
+        .map(|(at, engine)| {
+            row(
+                &format!("r{at}"),
+                &format!("\"attempts\": 1, \"decode_attempts\": 1, \"prefill_iid\": \"{engine}\", \"decode_iid\": \"{engine}\""),
+            )
+        })
+        .collect();
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    let shown = |lab: &Lab, redact: &[&str]| -> Vec<Value> {
+        let question = ["query", "engine-failures", "--format", "json"];
+        let json = lab.run(&[&question[..], redact].concat()).exits(0).json();
+        json.as_array().unwrap().clone()
+    };
+    let engines: Vec<Value> = shown(&lab, &["--redact"]).iter().map(|row| row["engine"].clone()).collect();
+    let expected =
+        ["engine-1", "engine-1", "engine-2", "engine-2", "engine-3", "engine-3", "engine-4", "engine-4"];
+    assert_eq!(engines, expected.map(Value::from));
+    // As SQLite sorts the journal that was redacted before it was read.
+    for journal in ["samples/journal.jsonl", "tests/fixtures/0.7.0-killed.jsonl"] {
+        let (original, other) = (Lab::new(), Lab::new());
+        original.run(&["ingest", harness::project().join(journal).to_str().unwrap()]).exits(0);
+        original.run(&["export", "journal", "--dir", "."]).exits(0);
+        original.write("key", "0123456789abcdef");
+        for key in [&[][..], &["--key", "key"]] {
+            let redact = ["redact", "journal.jsonl", "-o", "redacted.jsonl"];
+            original.run(&[&redact[..], key].concat()).exits(0);
+            let path = original.path("redacted.jsonl");
+            other.run(&["ingest", path.to_str().unwrap()]).exits(0);
+            let redacted = shown(&original, &[&["--redact"], key].concat());
+            assert!(redacted.len() > 5);
+            assert_eq!(redacted, shown(&other, &[]), "{journal}");
+            fs::remove_file(other.path("narwhal.db")).unwrap();
+        }
+    }
+    // A ranking by a number stays one.
+    let slowest = |redact: &[&str]| -> Vec<Value> {
+        let json = lab.run(&[&["query", "slowest", "--format", "json"], redact].concat()).exits(0).json();
+        json.as_array().unwrap().iter().map(|row| row["rid"].clone()).collect()
+    };
+    assert_eq!(slowest(&["--redact"]), slowest(&[]));
+}
