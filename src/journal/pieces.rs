@@ -95,7 +95,11 @@ fn cut(line: &[u8]) -> Vec<Piece<'_>> {
                 // Only the value that begins the line gives its reason as a row of its own; what
                 // stands behind a torn part may be the inside of the torn row.
                 Err(reason) if pos == first && text_from + reading.end == line.len() => {
-                    return vec![Piece { at: 0, len: line.len(), kind: PieceKind::Rejected(reason) }];
+                    return vec![Piece {
+                        at: first,
+                        len: line.len() - first,
+                        kind: PieceKind::Rejected(reason),
+                    }];
                 }
                 Err(reason) => reason,
             },
