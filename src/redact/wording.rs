@@ -132,7 +132,7 @@ const LIST_KEYS: [&str; 15] = [
 const HARDLY_KEYS: [&str; 6] = ["error", "refused", "timed out", "failed", "unreachable", "lost"];
 
 /// What ends right before a host's name.
-const STRONG_PHRASES: [&str; 78] = [
+const STRONG_PHRASES: [&str; 92] = [
     "connect to",
     "connects to",
     "connecting to",
@@ -211,6 +211,20 @@ const STRONG_PHRASES: [&str; 78] = [
     "--peer",
     "--endpoint",
     "leg against",
+    "connect to proxy",
+    "connect to upstream",
+    "connect to node",
+    "connect to peer",
+    "connect to backend",
+    "connect to remote",
+    "connection to server",
+    "connection to node",
+    "connection to peer",
+    "connection to upstream",
+    "connection to proxy",
+    "verification failed for",
+    "server can't find",
+    "wanted to match",
 ];
 
 /// What ends right before a host's name in quotes.
@@ -293,7 +307,7 @@ const WEAK_PHRASES: [&str; 37] = [
 const HARDLY_PHRASES: [&str; 8] = ["to", "on", "at", "from", "for", "via", "against", "through"];
 
 /// What begins right after a host's name, a quote between them or not.
-const AFTER: [&str; 17] = [
+const AFTER: [&str; 20] = [
     ": name or service not known",
     ": no such host",
     ": temporary failure in name resolution",
@@ -311,6 +325,9 @@ const AFTER: [&str; 17] = [
     " is unreachable",
     " (port ",
     ": could not resolve",
+    ": nxdomain",
+    ".: nxdomain",
+    ": servfail",
 ];
 
 /// What happens to a host: behind a name behind one of [`WEAK_PHRASES`] it is sure.
@@ -453,18 +470,25 @@ const COMMON: &[&str] = &[
     "due",
     "during",
     "each",
+    "eai_again",
+    "econnrefused",
+    "econnreset",
+    "ehostunreach",
     "either",
     "election",
     "empty",
     "endpoint",
     "engine",
     "engines",
+    "enodata",
+    "enotfound",
     "epoch",
     "errno",
     "error",
     "errors",
     "established",
     "etcd",
+    "etimedout",
     "even",
     "event",
     "ever",
