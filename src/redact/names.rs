@@ -50,7 +50,11 @@ impl Names {
 
     /// Learns the hosts and users in a text, and its words that look like pseudonyms.
     pub fn learn_text(&mut self, text: &str) {
-        each_url_host(text, |host| self.learn_host(host));
+        each_url_host(text, |host| {
+            // A URL is sure, whatever its host is called.
+            self.hosts.insert(host.to_lowercase());
+            self.learn_host(host);
+        });
         let mut at = 0;
         while at < text.len() {
             let Some((shape, end)) = any_shape_at(text, at) else {

@@ -836,6 +836,10 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
     if !name.contains(char::is_alphabetic) || is_id(name) {
         return None;
     }
+    if at == 0 && end == text.len() {
+        // Nothing stands around it: most strings are so.
+        return is_called_machine(&name.to_lowercase()).then_some((Told::Host, end));
+    }
     // A placeholder names nobody.
     if at > 0 && bytes[at - 1] == b'<' && bytes.get(end) == Some(&b'>') {
         return None;
