@@ -17,7 +17,8 @@ use crate::output::made::Made;
 use crate::query::answer::ask;
 use crate::query::catalog::Query;
 use crate::query::faster::statement;
-use crate::query::run::{Bound, Sink, run};
+use crate::query::kind::ColumnKind;
+use crate::query::run::{Bound, Sink, run, signature};
 use crate::selection::Selection;
 use crate::store::schema;
 
@@ -125,8 +126,17 @@ pub fn write_rows(
 ) -> Result<u64> {
     match item {
         Item::Journal => bail!("the journal is JSON Lines, not a table: export it with --dir"),
-        Item::Table(name) => run(connection, &table_sql(name, selection), &[], sink),
-        Item::Query(query) => run(connection, statement(query, selection), bound, sink),
+        Item::Table(name) => {
+            let sql = table_sql(name, selection);
+            let columns = signature(connection, &sql)?.columns;
+            let kinds: Vec<_> = columns.iter().map(|name| ColumnKind::of_table_column(name)).collect();
+            sink.kinds(&kinds);
+            run(connection, &sql, &[], sink)
+        }
+        Item::Query(query) => {
+            sink.kinds(&query.kinds());
+            run(connection, statement(query, selection), bound, sink)
+        }
     }
 }
 

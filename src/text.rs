@@ -93,9 +93,20 @@ pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Whether a spreadsheet may take a text cell for a formula.
+/// Whether a spreadsheet may take a text cell for a formula: also one in full width or small forms, which
+/// some take for ASCII, or behind what they pass over and what has no width. Behind a plain space it is text
+/// to them.
 pub fn is_formula(text: &str) -> bool {
-    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+    let begins = text.trim_start_matches(|c: char| {
+        (c.is_whitespace() && c != ' ')
+            || c.is_control()
+            || matches!(c, '\u{AD}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+                | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+    });
+    text.starts_with(['\t', '\r', '\n'])
+        || begins.starts_with(['=', '+', '-', '@'])
+        || begins.starts_with(['\u{FF1D}', '\u{FF0B}', '\u{FF0D}', '\u{FF20}'])
+        || begins.starts_with(['\u{FE66}', '\u{FE62}', '\u{FE63}', '\u{FE6B}'])
 }
 
 /// A number in full precision: read again, it is the same.
@@ -150,10 +161,31 @@ mod tests {
 
     #[test]
     fn text_that_a_spreadsheet_would_run_is_known() {
-        for text in ["=1+1", "+a", "-5", "@x", "\tx", "\r=1"] {
+        for text in [
+            "=1+1",
+            "+a",
+            "-5",
+            "@x",
+            "\tx",
+            "\r=1",
+            "\nx",
+            "\n=1",
+            "＝1",
+            "＋1",
+            "－1",
+            "＠x",
+            "﹦1",
+            "﹢1",
+            "﹣1",
+            "﹫x",
+            "\u{FEFF}=1",
+            "\u{200B}\u{A0}＝1",
+            "\u{3000}-1",
+            "\0=1",
+        ] {
             assert!(is_formula(text), "{text:?}");
         }
-        for text in ["", "a=1", "007", "'=1", " =1", "1-5"] {
+        for text in ["", "a=1", "007", "'=1", " =1", " a", "\u{FEFF}a", "1-5", "é"] {
             assert!(!is_formula(text), "{text:?}");
         }
     }

@@ -17,8 +17,10 @@ use crate::exit::{Exit, Failure};
 use crate::export::{Earlier, Item, SIDECAR, Sidecar, Written, everything, resolve, write_rows};
 use crate::journal::row::Row;
 use crate::journal::write::write_row;
+use crate::output::IsoTimes;
 use crate::output::csv::{Csv, Style};
 use crate::output::workbook::{MAX_ROWS, Workbook};
+use crate::query::kind::ColumnKind;
 use crate::query::run::{Bound, Sink};
 use crate::query::{catalog, caveats, params};
 use crate::redact::Redactor;
@@ -256,7 +258,8 @@ impl Plan<'_> {
             }
             _ => {
                 let csv = Csv::new(target.writer(), style);
-                csv.map_err(anyhow::Error::from).and_then(|csv| self.write_item(connection, item, bound, csv))
+                csv.map_err(anyhow::Error::from)
+                    .and_then(|csv| self.write_item(connection, item, bound, IsoTimes::new(csv)))
             }
         };
         let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
@@ -311,7 +314,11 @@ impl Plan<'_> {
         match self.redactor {
             None => write_rows(connection, self.selection, item, bound, &mut sink),
             Some(redactor) => {
-                write_rows(connection, self.selection, item, bound, &mut Redacting::new(sink, redactor))
+                let mut sink = Redacting::new(sink, redactor);
+                if let Item::Query(query) = item {
+                    sink.sorted_as(&query.sql);
+                }
+                write_rows(connection, self.selection, item, bound, &mut sink)
             }
         }
     }
@@ -359,6 +366,10 @@ impl<S: Sink> Progressing<S> {
 }
 
 impl<S: Sink> Sink for Progressing<S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.sink.kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.sink.columns(names)
     }

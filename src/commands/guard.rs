@@ -193,14 +193,10 @@ fn journal_in(file: &mut File) -> Option<&'static str> {
     {
         return None;
     }
-    // Zstandard that begins with a frame to be skipped.
-    let is_skippable =
-        head.first().is_some_and(|first| first >> 4 == 5) && head[1..].starts_with(b"\x2a\x4d\x18");
-    let bytes = if is_skippable { None } else { file.rewind().and_then(|()| unpacked(file)).ok() };
-    let Some((bytes, _)) = bytes else {
+    let Ok(packed) = file.rewind().and_then(|()| unpacked(file)) else {
         return Some("packed in a way that is not read, and may be a journal");
     };
-    let mut lines = Lines::new(bytes, Ending::Complete);
+    let mut lines = Lines::new(packed.bytes, Ending::Complete);
     while lines.offset() < LOOKED_AT {
         match lines.next_line() {
             Ok(Some(line)) if has_journal_row(line.bytes) => {
@@ -232,9 +228,9 @@ fn first_bytes(file: &mut File, len: u64) -> Vec<u8> {
     if file.rewind().is_err() {
         return head;
     }
-    if let Ok((bytes, _)) = unpacked(&mut *file) {
+    if let Ok(packed) = unpacked(&mut *file) {
         // Of what is cut off, as much as there is.
-        let _ = bytes.take(len).read_to_end(&mut head);
+        let _ = packed.bytes.take(len).read_to_end(&mut head);
         return head;
     }
     if file.rewind().is_ok() {

@@ -37,6 +37,7 @@ use crate::output::screen;
 use crate::output::target::Target;
 use crate::output::{NobodyReads, WhileRead};
 use crate::query::functions;
+use crate::query::kind::ColumnKind;
 use crate::query::run::{self, Bound, Sink};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
@@ -191,26 +192,39 @@ fn redactor(connection: &Connection, flags: &RedactFlags) -> Result<Option<Redac
 
 /// Runs a statement and writes its answer where and how the flags say; how many rows it had.
 fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &OutputFlags) -> Result<u64> {
-    write_answer(connection, flags, None, |connection, sink| run::run(connection, sql, bound, sink))
+    let shown = Shown { kinds: &[], redactor: None, sql };
+    write_answer(connection, flags, &shown, |connection, sink| run::run(connection, sql, bound, sink))
 }
 
-/// Writes what `ask` gives where and how the flags say, without names when there is a redactor; how many rows it
-/// had.
+/// What the columns of an answer hold, and what may be shown of it.
+struct Shown<'s> {
+    kinds: &'s [ColumnKind],
+    /// Names go, when there is one.
+    redactor: Option<&'s Redactor>,
+    /// The statement in whose order the rows come.
+    sql: &'s str,
+}
+
+/// Writes what `ask` gives where and how the flags say; how many rows it had.
 fn write_answer(
     connection: &mut Connection,
     flags: &OutputFlags,
-    redactor: Option<&Redactor>,
+    shown: &Shown<'_>,
     ask: impl FnOnce(&mut Connection, &mut dyn Sink) -> Result<u64>,
 ) -> Result<u64> {
     let mut target = open_target(connection, flags.output.as_deref())?;
     let is_terminal = target.is_terminal();
     let unread = target.unread();
     let asked = {
-        let sink = output::sink(flags.format, target.writer(), is_terminal)?;
-        let mut sink = WhileRead::new(sink, unread);
-        match redactor {
+        let mut sink = WhileRead::new(output::sink(flags.format, target.writer(), is_terminal)?, unread);
+        sink.kinds(shown.kinds);
+        match shown.redactor {
             None => ask(connection, &mut sink),
-            Some(redactor) => ask(connection, &mut Redacting::new(sink, redactor)),
+            Some(redactor) => {
+                let mut sink = Redacting::new(sink, redactor);
+                sink.sorted_as(shown.sql);
+                ask(connection, &mut sink)
+            }
         }
     };
     let rows = match asked {

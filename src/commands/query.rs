@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use super::guard::refuse_input;
 use super::progress::Progress;
 use super::{
-    Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection, write_answer,
+    Shown, Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection,
+    write_answer,
 };
 use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::{Exit, Failure};
@@ -69,7 +70,8 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         open: &open,
         progress: &|share| progress.tell(share),
     };
-    let rows = write_answer(&mut connection, &ask.flags.output, redactor.as_ref(), |connection, sink| {
+    let shown = Shown { kinds: &query.kinds(), redactor: redactor.as_ref(), sql: &query.sql };
+    let rows = write_answer(&mut connection, &ask.flags.output, &shown, |connection, sink| {
         if query.file.is_none() && has_scopes(query) {
             parts::run(connection, &question, sink)
         } else {

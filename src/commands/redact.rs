@@ -123,7 +123,7 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
         return;
     }
     teller.note(&format!(
-        "{}: {rows} rows, {} repaired, {} parts left out; {} engines, {} hosts of URLs renamed",
+        "{}: {rows} rows, {} repaired, {} parts left out; {} engines, {} hosts renamed",
         output.display(),
         sum(|account| account.repaired),
         sum(|account| account.left_out),

@@ -81,7 +81,7 @@ pub(super) fn look(connection: &Connection, source: &Source) -> (Option<u64>, &'
 
 fn look_into(connection: &Connection, source: &Source) -> io::Result<(Option<u64>, &'static str)> {
     let (file, metadata) = files::open(&source.file_path())?;
-    let (_, compression) = unpacked(&file)?;
+    let compression = unpacked(&file)?.compression;
     if compression.is_some() {
         let read = Archive::of(&file)?.source_id(connection).map_err(io::Error::other)?;
         return Ok(match read {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::Options;
 use super::blocks::Bytes;
-use crate::journal::compression::unpacked;
+use crate::journal::compression::{Trailing, unpacked};
 use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::Ending;
@@ -25,6 +25,8 @@ pub(super) struct Opened<'i> {
     pub resumption: Option<Resumption>,
     /// Of a compressed file: what tells it from others.
     pub archive: Option<Archive>,
+    /// Of a compressed file: whether something else stands behind the archive.
+    pub trailing: Trailing,
 }
 
 impl Opened<'_> {
@@ -47,12 +49,11 @@ pub(super) fn resume(
         file.seek(SeekFrom::Start(0))?;
         unpacked(file)
     };
-    let (_, compression) = from_start()?;
-    if compression.is_some() {
-        let (bytes, resumption) =
-            sources::recognise_unpacked(known, &|| from_start().map(|(bytes, _)| bytes))?;
+    if from_start()?.compression.is_some() {
+        let (unpacked, resumption) = sources::recognise_unpacked(known, &from_start)?;
         return Ok(Opened {
-            bytes,
+            bytes: unpacked.bytes,
+            trailing: unpacked.trailing,
             file: Some(id),
             ending: Ending::Complete,
             stream: None,
@@ -64,7 +65,15 @@ pub(super) fn resume(
     let mut bytes = file;
     bytes.seek(SeekFrom::Start(resumption.as_ref().map_or(0, |from| from.position.offset)))?;
     let ending = if options.is_final { Ending::Complete } else { Ending::Open };
-    Ok(Opened { bytes: Box::new(bytes), file: Some(id), ending, stream: None, resumption, archive: None })
+    Ok(Opened {
+        bytes: Box::new(bytes),
+        file: Some(id),
+        ending,
+        stream: None,
+        resumption,
+        archive: None,
+        trailing: Trailing::default(),
+    })
 }
 
 /// What is said of a file that does not hold any more what was read of it up to byte `offset`.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::journal::compression::{Compression, unpacked};
+use crate::journal::compression::{Unpacked, unpacked};
 use crate::journal::files;
 use crate::store::sources::{self, FileId, Source};
 
@@ -11,7 +11,7 @@ use crate::store::sources::{self, FileId, Source};
 pub(super) struct Original {
     file: File,
     /// Of a compressed file: what is unpacked of it next, and where that stands.
-    unpacking: Option<(Box<dyn Read + Send>, u64)>,
+    unpacking: Option<(Unpacked<'static>, u64)>,
 }
 
 impl Original {
@@ -22,12 +22,10 @@ impl Original {
     pub(super) fn open(source: &Source) -> io::Result<Option<Self>> {
         let (file, metadata) = files::open(&source.file_path())?;
         let known = std::slice::from_ref(source);
-        let (bytes, compression) = from_start(&file)?;
-        drop(bytes);
-        let (is_same, unpacking) = if compression.is_some() {
-            let (_, found) =
-                sources::recognise_unpacked(known, &|| from_start(&file).map(|(bytes, _)| bytes))?;
-            (found.is_some(), Some((from_start(&file)?.0, 0)))
+        let is_packed = from_start(&file)?.compression.is_some();
+        let (is_same, unpacking) = if is_packed {
+            let (_, found) = sources::recognise_unpacked(known, &|| from_start(&file))?;
+            (found.is_some(), Some((from_start(&file)?, 0)))
         } else {
             (sources::recognise(known, &file, Some(FileId::of(&metadata)))?.is_some(), None)
         };
@@ -56,7 +54,7 @@ impl Original {
 }
 
 /// The bytes of a file from its start, unpacked where they are packed.
-fn from_start(file: &File) -> io::Result<(Box<dyn Read + Send>, Option<Compression>)> {
+fn from_start(file: &File) -> io::Result<Unpacked<'static>> {
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(0))?;
     unpacked(file)

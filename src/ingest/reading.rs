@@ -258,7 +258,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
     /// it must be opened anew.
     fn read_opened(&mut self, opened: Opened<'i>) -> Result<Option<Outcome>> {
-        let Opened { bytes, file, ending, stream, resumption, archive } = opened;
+        let Opened { bytes, file, ending, stream, resumption, archive, trailing } = opened;
         let path = stored_name(self.input);
         let had_rows = resumption.as_ref().is_some_and(|from| from.source.has_rows);
         let source_id = resumption.as_ref().map(|from| from.source.source_id);
@@ -297,6 +297,9 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             archive.remember(self.writer.connection(), source_id, &path)?;
         }
         self.sharing.moved.extend(source_id);
+        if let Some(warning) = trailing.warning() {
+            self.watcher.warn(&format!("{}: {warning}", self.input.label()));
+        }
         counters.bytes += read.offset - from.offset;
         counters.pending_bytes = pending_bytes;
         let is_no_journal = !had_rows && !self.met_row && read.lines > 0;

@@ -33,7 +33,10 @@ pub(super) fn open<'s>(
 ) -> Result<Opened<'s>> {
     let pump = Pump::start(stream, stop);
     let waiting = Arc::clone(&pump.waiting);
+    let packed = unpacked(pump)?;
+    let trailing = packed.trailing.clone();
     let opened = |bytes, resumption| Opened {
+        trailing,
         bytes,
         file: None,
         ending: Ending::Complete,
@@ -41,9 +44,14 @@ pub(super) fn open<'s>(
         resumption,
         archive: None,
     };
-    let (mut stream, _) = unpacked(pump)?;
+    let mut stream = packed.bytes;
     let mut head = Vec::new();
-    stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)?;
+    // Of an archive that is cut off, what comes before the cut is read: it says so again there.
+    if let Err(error) = stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)
+        && head.is_empty()
+    {
+        return Err(error.into());
+    }
     let Some(furthest) = sources::furthest_with_head(known, &head) else {
         return Ok(opened(Box::new(Cursor::new(head).chain(stream)), None));
     };

@@ -12,6 +12,7 @@ pub mod build;
 pub mod compression;
 pub mod event;
 pub mod files;
+mod gzip;
 pub mod inputs;
 pub mod json;
 pub mod lines;
@@ -23,6 +24,7 @@ pub mod row;
 mod scan;
 pub mod terminal;
 pub mod write;
+mod zstd;
 
 /// The `schema` of every row of the contract.
 pub const SCHEMA: &str = "narwhal.journal";

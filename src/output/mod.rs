@@ -10,6 +10,7 @@ pub mod screen;
 pub mod stdout;
 mod table;
 pub mod target;
+mod times;
 pub mod workbook;
 
 use std::fmt;
@@ -21,6 +22,9 @@ use anyhow::Result;
 use clap::ValueEnum;
 use rusqlite::types::ValueRef;
 
+pub use times::IsoTimes;
+
+use crate::query::kind::ColumnKind;
 use crate::query::run::Sink;
 
 /// A sink that ends an answer when nobody reads it any more: with [`NobodyReads`], at the next row.
@@ -37,6 +41,10 @@ impl<S> WhileRead<S> {
 }
 
 impl<S: Sink> Sink for WhileRead<S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.sink.kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.sink.columns(names)
     }
@@ -87,11 +95,12 @@ pub enum Format {
 /// When nothing can be written.
 pub fn sink<'w>(format: Format, out: &'w mut dyn Write, is_terminal: bool) -> io::Result<Box<dyn Sink + 'w>> {
     let style = csv::Style { is_escaped: is_terminal, ..csv::Style::PLAIN };
-    Ok(match format {
+    let sink: Box<dyn Sink + 'w> = match format {
         Format::Table => Box::new(table::Table::aligned(out, is_terminal)),
         Format::Markdown => Box::new(table::Table::markdown(out)),
         Format::Csv => Box::new(csv::Csv::new(out, style)?),
         Format::Json => Box::new(json::Json::array(out)),
         Format::Jsonl => Box::new(json::Json::lines(out)),
-    })
+    };
+    Ok(Box::new(IsoTimes::new(sink)))
 }

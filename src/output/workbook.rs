@@ -1,4 +1,5 @@
-//! A workbook: a sheet per answer, cells with real types. An id stays text, and no text is a formula.
+//! A workbook: a sheet per answer, cells with real types. An id stays text, and no text is a formula;
+//! times are dates, in UTC, and ratios are shown as percent.
 //!
 //! Rows go to temporary files as they come, so memory does not grow with them.
 
@@ -12,6 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use rusqlite::types::ValueRef;
 use rust_xlsxwriter::{Format, Workbook as Book, Worksheet, XlsxError};
 
+use crate::query::kind::{ColumnKind, iso_time, unix_seconds};
 use crate::query::run::Sink;
 use crate::text;
 
@@ -81,6 +83,8 @@ fn temporary(cause: &str) -> String {
 pub struct Workbook {
     book: Book,
     header: Format,
+    date: Format,
+    percent: Format,
     max_rows: u32,
     sheets: usize,
     /// How many cells were cut because their text was too long.
@@ -90,7 +94,10 @@ pub struct Workbook {
 impl Default for Workbook {
     fn default() -> Self {
         let header = Format::new().set_bold();
-        Self { book: Book::new(), header, max_rows: MAX_ROWS, sheets: 0, cut_cells: 0 }
+        let date = Format::new().set_num_format("yyyy-mm-dd hh:mm:ss.000");
+        // Two decimals, and two more where there are any.
+        let percent = Format::new().set_num_format("0.00##%");
+        Self { book: Book::new(), header, date, percent, max_rows: MAX_ROWS, sheets: 0, cut_cells: 0 }
     }
 }
 
@@ -110,6 +117,7 @@ impl Workbook {
             workbook: self,
             name: name.to_owned(),
             names: Vec::new(),
+            kinds: Vec::new(),
             widths: Vec::new(),
             part: 0,
             row: 0,
@@ -130,6 +138,7 @@ pub struct Sheet<'b> {
     workbook: &'b mut Workbook,
     name: String,
     names: Vec<String>,
+    kinds: Vec<ColumnKind>,
     /// The widest text of each column so far, in characters.
     widths: Vec<usize>,
     part: usize,
@@ -178,6 +187,10 @@ impl Sheet<'_> {
 }
 
 impl Sink for Sheet<'_> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.kinds = kinds.to_vec();
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.names = names.to_vec();
         self.widths = names.iter().map(|name| name.chars().count() + 2).collect();
@@ -203,8 +216,32 @@ impl Sheet<'_> {
         let row = self.row;
         for (at, cell) in cells.iter().enumerate() {
             let column = u16::try_from(at)?;
+            let kind = self.kinds.get(at).copied().unwrap_or_default();
             let width = match cell {
                 ValueRef::Null => continue,
+                ValueRef::Text(text) if kind == ColumnKind::Time => {
+                    let text = text::from_bytes(text);
+                    match unix_seconds(&text) {
+                        Some(unix_s) => self.write_time(row, column, unix_s)?,
+                        None => self.write_text(row, column, &text)?,
+                    }
+                }
+                ValueRef::Integer(unix_s) if kind == ColumnKind::Time => {
+                    self.write_time(row, column, *unix_s as f64)?
+                }
+                ValueRef::Real(unix_s) if kind == ColumnKind::Time => {
+                    self.write_time(row, column, *unix_s)?
+                }
+                ValueRef::Real(real) if kind == ColumnKind::Ratio && real.is_finite() => {
+                    let percent = self.workbook.percent.clone();
+                    self.current()?.write_number_with_format(row, column, *real, &percent)?;
+                    9
+                }
+                ValueRef::Integer(int) if kind == ColumnKind::Ratio && int.unsigned_abs() <= MAX_EXACT => {
+                    let percent = self.workbook.percent.clone();
+                    self.current()?.write_number_with_format(row, column, *int as f64, &percent)?;
+                    9
+                }
                 ValueRef::Integer(int) if int.unsigned_abs() <= MAX_EXACT => {
                     self.current()?.write_number(row, column, *int as f64)?;
                     int.to_string().len()
@@ -222,6 +259,21 @@ impl Sheet<'_> {
             self.widths[at] = self.widths[at].max(width);
         }
         Ok(())
+    }
+
+    /// A date to the millisecond, as days since 1899-12-30. Before 1900-03-01, where spreadsheets count
+    /// days differently, it is text; outside of the years 1 to 9999 a number.
+    fn write_time(&mut self, row: u32, column: u16, unix_s: f64) -> Result<usize> {
+        const EPOCH: f64 = 25_569.0;
+        const FIRST: f64 = 61.0;
+        let Some(iso) = iso_time(unix_s) else { return self.write_text(row, column, &text::full(unix_s)) };
+        let days = (unix_s * 1e3).round() / 86_400_000.0 + EPOCH;
+        if days < FIRST {
+            return self.write_text(row, column, &iso);
+        }
+        let date = self.workbook.date.clone();
+        self.current()?.write_number_with_format(row, column, days, &date)?;
+        Ok(iso.len())
     }
 
     fn write_text(&mut self, row: u32, column: u16, text: &str) -> Result<usize> {

@@ -64,7 +64,7 @@ impl Source {
         // What was appended meanwhile may hold names that were not learned.
         let limit = self.seen.map_or(u64::MAX, |(len, _)| len);
         let mut digest = Xxh3::new();
-        let (bytes, _) = file.and_then(unpacked).with_context(cannot)?;
+        let bytes = file.and_then(unpacked).with_context(cannot)?.bytes;
         let input = Digesting { input: bytes.take(limit), digest: &mut digest };
         let mut lines = Lines::new(input, Ending::Complete);
         while let Some(line) = lines.next_line().with_context(cannot)? {

@@ -254,7 +254,12 @@ pub fn recognise_unpacked<R: Read>(
 ) -> io::Result<(R, Option<Resumption>)> {
     let mut bytes = open()?;
     let mut head = Vec::new();
-    read_up_to(&mut bytes, FINGERPRINT_LEN as u64, &mut head)?;
+    // Of an archive that is cut off, what comes before the cut is read: it says so again there.
+    if let Err(error) = read_up_to(&mut bytes, FINGERPRINT_LEN as u64, &mut head)
+        && head.is_empty()
+    {
+        return Err(error);
+    }
     let mut candidates: Vec<&Source> = known.iter().filter(|source| source.begins(&head)).collect();
     candidates.sort_by_key(|source| source.offset);
     let mut all_found = Vec::new();

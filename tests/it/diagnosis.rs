@@ -302,3 +302,52 @@ fn a_check_exits_with_6_when_something_does_not_hold() {
     check(&["--min-attainment", "0.9"]).exits(2).says("no SLO \"default\" is saved");
     check(&["--max-p99-ttft", "9", "--run", "x"]).exits(1).says("no run \"x\"");
 }
+
+#[test]
+fn issue_13_18_an_ejection_whose_start_is_unknown_began_after_the_readmission_before_it() {
+    let lab = Lab::new();
+    let event = |kind: &str, at: f64| {
+        format!(
+            "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"100-a\", \"event\": \"{kind}\", \
+             \"at\": {at:?}, \"iid\": \"p\"}}"
+        )
+    };
+    let request = |rid: &str, arrived: f64| {
+        let fields = "\"prefill_iid\": \"p\", \"duration_s\": 1.0, \"terminal\"";
+        terminal("100-a", rid, arrived).replace("\"terminal\"", fields)
+    };
+    // Ejected 10 to 20; the start of the ejection that ended at 40 is lost; then none to be known.
+    let rows = [
+        request("first", 1.0),
+        event("engine_ejected", 10.0),
+        request("within", 12.0),
+        request("at-its-end", 19.5),
+        event("engine_readmitted", 20.0),
+        request("between", 25.0),
+        event("engine_readmitted", 40.0),
+        request("last", 50.0),
+    ];
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    let meanwhile = |rid: &str| {
+        let shown = lab.run(&["show", rid, "--format", "json"]).exits(0).json();
+        let items = shown["meanwhile"].as_array().unwrap().clone();
+        items
+            .iter()
+            .map(|item| json!([item["from_s"], item["not_before_s"], item["to_s"]]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(meanwhile("first"), [json!(null); 0]);
+    assert_eq!(meanwhile("within"), [json!([-2.0, null, 8.0])]);
+    assert_eq!(meanwhile("at-its-end"), [json!([-9.5, null, 0.5]), json!([null, 0.5, 20.5])]);
+    assert_eq!(meanwhile("between"), [json!([null, -5.0, 15.0])]);
+    assert_eq!(meanwhile("last"), [json!(null); 0]);
+    let shown = lab.run(&["show", "between"]).exits(0).stdout;
+    assert!(shown.contains("after -5.000000 to 15.000000  p ejected"), "{shown}");
+    // Without one before, it may have been so ever.
+    let alone = Lab::new();
+    alone.write("j.jsonl", [&rows[0], &rows[6], &rows[7]].map(String::as_str).join("\n") + "\n");
+    alone.ingest("j.jsonl");
+    let shown = alone.run(&["show", "first"]).exits(0).stdout;
+    assert!(shown.contains("           ? to 39.000000  p ejected"), "{shown}");
+}

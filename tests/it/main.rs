@@ -8,6 +8,7 @@ mod harness;
 mod journals;
 mod plain;
 
+mod archives;
 mod builds;
 mod catalog;
 mod chaos;
