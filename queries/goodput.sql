@@ -100,7 +100,7 @@ parts as (
     group by scope, run_id, part_no
 ),
 rated as (
-    select c.scope, c.scored, c.met, c.offered / g.bucket / g.band as place
+    select c.scope, c.scored, c.met, 1e0 * c.offered / g.bucket / g.band as place
     from counted as c
     join given as g on 1 = 1
     join runs as r on r.run_id = c.run_id

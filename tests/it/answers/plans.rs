@@ -1,0 +1,164 @@
+//! How SQLite goes about each statement that the program runs, over a chosen selection. The plans are kept in
+//! `tests/cases/plans`, so that a change of one is seen: `NARWHAL_JQ_RENEW_PLANS=1 cargo test plans` renews them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+
+use narwhal_jq::query::faster::{self, Answers, FASTER};
+use narwhal_jq::query::functions;
+use narwhal_jq::selection::{self, OPEN_FROM, OPEN_TO, Row};
+use rusqlite::Connection;
+
+use super::catalog;
+use crate::harness::{Lab, fixture, project};
+
+/// The statements that the program runs, by the name of their file.
+fn statements() -> BTreeMap<String, String> {
+    let mut statements = BTreeMap::new();
+    for query in catalog() {
+        let of = |answers: Answers| FASTER.iter().find(|faster| faster.name == query.name && faster.answers == answers);
+        if let Some(whole) = of(Answers::WholeRuns) {
+            statements.insert(format!("{}-whole", query.name), whole.sql.to_owned());
+        }
+        let any = of(Answers::Any).map_or(query.sql.as_str(), |faster| faster.sql);
+        statements.insert(query.name.clone(), any.to_owned());
+    }
+    statements
+}
+
+/// A database that has every kind of row, and two windows chosen in it.
+fn database(lab: &Lab) -> Connection {
+    lab.write("j.jsonl", fixture("0.7.0-full.jsonl"));
+    lab.ingest("j.jsonl");
+    let mut connection = Connection::open(lab.path("narwhal.db")).unwrap();
+    functions::add(&connection).unwrap();
+    let row = |scope: &str, from_s, to_s| Row { scope: scope.to_owned(), run_id: 1, from_s, to_s };
+    selection::install(&mut connection, &[row("a", OPEN_FROM, 10.0), row("b", 20.0, OPEN_TO)]).unwrap();
+    connection
+}
+
+fn plan(connection: &Connection, sql: &str) -> String {
+    let mut explain = connection.prepare(&format!("explain query plan {sql}")).unwrap();
+    let mut steps = explain.raw_query();
+    let mut depths = HashMap::from([(0, 0)]);
+    let mut plan = String::new();
+    while let Some(step) = steps.next().unwrap() {
+        let (id, parent): (i64, i64) = (step.get(0).unwrap(), step.get(1).unwrap());
+        let depth = depths[&parent];
+        depths.insert(id, depth + 1);
+        plan.push_str(&"    ".repeat(depth));
+        plan.push_str(&step.get::<_, String>(3).unwrap());
+        plan.push('\n');
+    }
+    plan
+}
+
+/// The names by which a statement calls stored tables.
+fn names_of_tables(connection: &Connection, sql: &str) -> BTreeSet<String> {
+    let mut find = connection.prepare("select name from sqlite_schema where type = 'table'").unwrap();
+    let mut tables: BTreeSet<String> = find.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    tables.insert("selection".to_owned());
+    let code: Vec<&str> = sql.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
+    let code = code.join("\n");
+    let words: Vec<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    let mut names = tables.clone();
+    for words in words.windows(4) {
+        if ["from", "join"].contains(&words[0]) && tables.contains(words[1]) && words[2] == "as" {
+            names.insert(words[3].to_owned());
+        }
+    }
+    names
+}
+
+/// Asserts what must hold of a plan.
+#[track_caller]
+fn assert_sound(connection: &Connection, name: &str, sql: &str, plan: &str) {
+    let tables = names_of_tables(connection, sql);
+    for line in plan.lines().filter(|line| line.contains("AUTOMATIC")) {
+        let of = line.split_whitespace().nth(1).unwrap_or_default();
+        assert!(!tables.contains(of), "{name} makes an index over a table: {line}\n{plan}");
+    }
+    if ["attainment", "latency", "outcomes"].contains(&name) {
+        assert!(!plan.contains("USE TEMP B-TREE FOR GROUP BY"), "{name} sorts for its groups\n{plan}");
+    }
+    // A window is a range of an index: nothing reads a table of rows from end to end.
+    for table in ["terminals", "attempt_failures", "events"] {
+        let is_scan = |line: &&str| {
+            let mut words = line.split_whitespace();
+            words.next() == Some("SCAN") && words.next().is_some_and(|alias| names_one(sql, table, alias))
+        };
+        let scan = plan.lines().find(is_scan);
+        assert!(scan.is_none(), "{name} reads all of {table}: {}\n{plan}", scan.unwrap_or_default());
+    }
+}
+
+/// Whether a statement calls a table so, and nothing else.
+fn names_one(sql: &str, table: &str, alias: &str) -> bool {
+    let called = |by: &str| sql.contains(&format!(" {by} as {alias}\n")) || sql.contains(&format!(" {by} as {alias} "));
+    called(table) || alias == table
+}
+
+#[test]
+fn queries_go_about_it_as_they_did() {
+    let lab = Lab::new();
+    let connection = database(&lab);
+    let folder = project().join("tests/cases/plans");
+    let renew = std::env::var_os("NARWHAL_JQ_RENEW_PLANS").is_some();
+    if renew {
+        fs::remove_dir_all(&folder).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+    }
+    let statements = statements();
+    for (name, sql) in &statements {
+        let plan = plan(&connection, sql);
+        let file = folder.join(name).with_extension("txt");
+        if renew {
+            fs::write(&file, &plan).unwrap();
+        }
+        let kept = fs::read_to_string(&file).unwrap_or_default();
+        assert!(plan == kept, "{name}: the plan is now\n{plan}and was\n{kept}");
+    }
+    let files = fs::read_dir(&folder).unwrap().count();
+    assert_eq!(files, statements.len(), "a plan for each statement, and no other");
+}
+
+#[test]
+fn no_plan_indexes_or_reads_a_whole_table_also_after_analyze() {
+    let lab = Lab::new();
+    let connection = database(&lab);
+    for (name, sql) in statements() {
+        assert_sound(&connection, &name, &sql, &plan(&connection, &sql));
+    }
+    connection.execute_batch("analyze").unwrap();
+    for (name, sql) in statements() {
+        assert_sound(&connection, &name, &sql, &plan(&connection, &sql));
+    }
+    // What was gathered of a tiny table says nothing of a large one.
+    connection
+        .execute_batch(
+            "update sqlite_stat1 set stat = '5000000' || substr(stat, length(cast(cast(stat as int) as text)) + 1)
+             where tbl in ('terminals', 'events', 'attempt_failures');
+             analyze sqlite_schema;",
+        )
+        .unwrap();
+    for (name, sql) in statements() {
+        assert_sound(&connection, &name, &sql, &plan(&connection, &sql));
+    }
+}
+
+#[test]
+fn the_faster_statement_is_taken_where_it_answers() {
+    let whole = selection::Selection { rows: vec![selection::of_run("a", 1)], ..Default::default() };
+    let cut = selection::Selection {
+        rows: vec![Row { to_s: 5.0, ..selection::of_run("a", 1) }],
+        ..Default::default()
+    };
+    for query in catalog() {
+        for (chosen, answers) in [(&whole, Answers::WholeRuns), (&cut, Answers::Any)] {
+            let is_fit = |faster: &&faster::Faster| faster.name == query.name && faster.answers == answers;
+            if let Some(faster) = FASTER.iter().find(is_fit) {
+                assert_eq!(faster::statement(&query, chosen), faster.sql, "{}", query.name);
+            }
+        }
+    }
+}
