@@ -6,6 +6,7 @@ mod export;
 mod forget;
 mod ingest;
 mod interrupt;
+mod progress;
 mod query;
 mod redact;
 mod rejects;
@@ -30,7 +31,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::target::Target;
 use crate::query::functions;
-use crate::query::run::{self, Bound};
+use crate::query::run::{self, Bound, Sink};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
 use crate::selection::{self, Selection};
@@ -155,24 +156,24 @@ fn redactor(connection: &Connection, flags: &RedactFlags) -> Result<Option<Redac
 
 /// Runs a statement and writes its answer where and how the flags say; how many rows it had.
 fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &OutputFlags) -> Result<u64> {
-    answer_redacted(connection, sql, bound, flags, None)
+    write_answer(connection, flags, None, |connection, sink| run::run(connection, sql, bound, sink))
 }
 
-/// As [`answer`], without names when there is a redactor.
-fn answer_redacted(
+/// Writes what `ask` gives where and how the flags say, without names when there is a redactor; how many rows it
+/// had.
+fn write_answer(
     connection: &mut Connection,
-    sql: &str,
-    bound: &[Bound],
     flags: &OutputFlags,
     redactor: Option<&Redactor>,
+    ask: impl FnOnce(&mut Connection, &mut dyn Sink) -> Result<u64>,
 ) -> Result<u64> {
     let mut target = open_target(connection, flags.output.as_deref())?;
     let is_terminal = target.is_terminal();
     let rows = {
         let mut sink = output::sink(flags.format, target.writer(), is_terminal)?;
         match redactor {
-            None => run::run(connection, sql, bound, sink.as_mut())?,
-            Some(redactor) => run::run(connection, sql, bound, &mut Redacting::new(sink, redactor))?,
+            None => ask(connection, sink.as_mut())?,
+            Some(redactor) => ask(connection, &mut Redacting::new(sink, redactor))?,
         }
     };
     target.finish()?;

@@ -5,12 +5,16 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
-use super::{Teller, answer_redacted, ingest, interrupt, open_to_read, redactor, select, tell_no_rows, unread_selection};
-use crate::cli::{Ask, Global, PARAMETER, SelectionFlags};
+use super::progress::Progress;
+use super::{
+    Teller, ingest, interrupt, open_to_read, redactor, select, tell_no_rows, unread_selection, write_answer,
+};
+use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::{Exit, Failure};
 use crate::query::catalog::{self, Query};
 use crate::query::datasette::metadata;
-use crate::query::run::Signature;
+use crate::query::parts::{self, Question};
+use crate::query::run::{self, Signature};
 use crate::query::written::written;
 use crate::query::{caveats, faster, params};
 use crate::text::json_escaped;
@@ -57,7 +61,25 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
     let sql = faster::statement(query, &selection);
-    let rows = answer_redacted(&mut connection, sql, &bound, &ask.flags.output, redactor.as_ref())?;
+    let progress = Progress::new(teller, &query.name);
+    let open = || open_to_read(global);
+    let question = Question {
+        sql,
+        bound: &bound,
+        selection: &selection,
+        jobs: jobs(&ask.flags),
+        open: &open,
+        progress: &|share| progress.tell(share),
+    };
+    let rows = write_answer(&mut connection, &ask.flags.output, redactor.as_ref(), |connection, sink| {
+        if query.file.is_none() && has_scopes(query) {
+            parts::run(connection, &question, sink)
+        } else {
+            run::run(connection, sql, &bound, sink)
+        }
+    });
+    progress.end();
+    let rows = rows?;
     if rows == 0 {
         tell_no_rows(&selection, teller);
     }
@@ -74,10 +96,22 @@ fn own_signature(query: &Query, connection: &mut Connection) -> Result<Option<Si
     checked.map(Some).with_context(|| format!("the query file {}", file.display()))
 }
 
+/// Whether each row of an answer belongs to a scope.
+fn has_scopes(query: &Query) -> bool {
+    query.columns.first().is_some_and(|column| column.name == "scope")
+}
+
+/// So many connections work at a large answer, when nothing else is said: more gained little.
+const MAX_JOBS: usize = 4;
+
+fn jobs(flags: &QueryFlags) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from).min(MAX_JOBS);
+    flags.jobs.map_or_else(processors, usize::from)
+}
+
 /// Groups mean nothing to a query whose rows are runs, requests, events or intervals.
 fn check_by(query: &Query, flags: &SelectionFlags) -> Result<()> {
-    let has_scope = query.columns.first().is_some_and(|column| column.name == "scope");
-    if flags.by.is_some() && !has_scope && query.file.is_none() {
+    if flags.by.is_some() && !has_scopes(query) && query.file.is_none() {
         let message = format!(
             "--by groups what is counted, and a row of {} is no group: leave --by out",
             query.name

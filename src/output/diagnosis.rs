@@ -94,12 +94,15 @@ fn run(diagnosis: &Diagnosis) -> String {
 }
 
 fn arrival(diagnosis: &Diagnosis) -> String {
-    let wall = match (&diagnosis.arrived_wall, diagnosis.run.wall_error_s) {
-        (Some(wall), Some(error)) => format!("about {wall} (estimated, ± {} s)", micros(error)),
-        _ if diagnosis.run.clock_stepped => {
+    let run = &diagnosis.run;
+    let basis = run.wall_basis.as_deref().unwrap_or_default();
+    let wall = match (&diagnosis.arrived_wall, run.wall_error_s) {
+        (Some(wall), Some(error)) => format!("~{wall} (± {} s, basis {basis})", micros(error)),
+        (Some(wall), None) => format!("~{wall} or later (basis {basis})"),
+        (None, _) if run.clock_stepped => {
             "wall time unknown (the clock was stepped during the run)".to_owned()
         }
-        _ => "wall time unknown (no lifecycle event between two rows of the run)".to_owned(),
+        (None, _) => "wall time unknown (the run's id has no time, and no lifecycle event tells it)".to_owned(),
     };
     format!("{} s into the run, {wall}", micros(diagnosis.rel_s))
 }

@@ -12,6 +12,7 @@ pub mod diagnosis;
 pub mod faster;
 pub mod functions;
 pub mod params;
+pub mod parts;
 pub mod run;
 pub mod schema;
 pub mod written;

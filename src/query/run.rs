@@ -209,10 +209,11 @@ fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
         }
         Err(rusqlite::Error::SqlInputError { msg, offset, .. }) => {
             let place = usize::try_from(offset).ok().and_then(|offset| place(sql, offset));
-            let there = schema::names_for(connection, sql, &msg)?.map(|there| format!(": {there}"));
-            bail!("the SQL is wrong{}: {msg}{}", place.unwrap_or_default(), there.unwrap_or_default())
+            bail!("the SQL is wrong{}: {}", place.unwrap_or_default(), with_names(connection, sql, &msg)?)
         }
-        Err(rusqlite::Error::SqliteFailure(_, Some(message))) => bail!("the SQL is wrong: {message}"),
+        Err(rusqlite::Error::SqliteFailure(_, Some(message))) => {
+            bail!("the SQL is wrong: {}", with_names(connection, sql, &message)?)
+        }
         Err(error) => return Err(error).context("the SQL is wrong"),
     };
     if !statement.readonly() {
@@ -222,6 +223,12 @@ fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
         bail!("the SQL has no answer: give one `select` statement");
     }
     Ok(statement)
+}
+
+/// SQLite's message, with the names there are where one is wrong.
+fn with_names(connection: &Connection, sql: &str, message: &str) -> Result<String> {
+    let there = schema::names_for(connection, sql, message)?;
+    Ok(there.map_or_else(|| message.to_owned(), |there| format!("{message}; {there}")))
 }
 
 const ONLY_READS: &str = "this SQL does more than read: narwhal-jq runs only statements that read; \

@@ -171,8 +171,8 @@ fn uncertain_wall_time(asked: &Asked, parts: &[(&Run, Window)]) -> Option<String
     let mut words = Vec::new();
     if of_start > 0 {
         words.push(format!(
-            "the wall time of {} rests on {} start alone: seconds late at most, if it served at once, and of unknown \
-             error else",
+            "the wall time of {} rests on {} start alone (basis start): the true one is that or later, by seconds if \
+             the router served at once",
             counted(of_start, "run"),
             if of_start == 1 { "its" } else { "their" },
         ));

@@ -2,6 +2,7 @@
 
 use super::runs::Run;
 use super::{Asked, OPEN_FROM, OPEN_TO};
+use crate::text::rounded;
 
 /// A part of a run: from `from_s` on and before `to_s`, on its monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,15 +74,22 @@ pub(super) fn emptied_by(asked: &Asked, runs: &[&Run]) -> String {
         .filter_map(|(flag, value)| value.map(|value| format!("--{flag} {value}")))
         .collect();
     let own_words = own_words.join(" ");
-    let which = alone(&wall_words, wall).or_else(|| alone(&own_words, own));
-    let which = which.unwrap_or_else(|| match (wall_words.is_empty(), own_words.is_empty()) {
-        (false, false) => format!("{wall_words} together with {own_words}"),
-        (false, true) => wall_words,
-        (true, false) => own_words,
-        (true, true) => "--settled".to_owned(),
-    });
-    let reach = reach(runs).map(|reach| format!(": the runs reach {reach}")).unwrap_or_default();
-    format!("{which} leaves nothing{reach}")
+    let lives = || runs.iter().filter_map(|run| Some(run.last_s? - run.first_s?));
+    let longest = || lives().reduce(f64::max).map(|span_s| format!(": the longest run spans {} s", rounded(span_s)));
+    let reach = || reach(runs).map(|reach| format!(": the runs reach {reach}"));
+    let (which, there) = if let Some(which) = alone(&wall_words, wall) {
+        (which, reach())
+    } else if let Some(which) = alone(&own_words, own) {
+        (which, longest())
+    } else {
+        match (wall_words.is_empty(), own_words.is_empty()) {
+            (false, false) => (format!("{wall_words} together with {own_words}"), reach()),
+            (false, true) => (wall_words, reach()),
+            (true, false) => (own_words, longest()),
+            (true, true) => ("--settled".to_owned(), longest()),
+        }
+    };
+    format!("{which} leaves nothing{}", there.unwrap_or_default())
 }
 
 /// From when to when the runs reach, in wall time.
