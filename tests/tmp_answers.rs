@@ -2,4 +2,6 @@
 #[path = "it/harness.rs"] mod harness;
 #[path = "it/answer.rs"] mod answer;
 #[path = "it/plain.rs"] mod plain;
+#[path = "it/journals.rs"] mod journals;
+#[path = "it/properties.rs"] mod properties;
 #[path = "it/answers/mod.rs"] mod answers;

@@ -1,26 +1,9 @@
-//! Counts kept beside the rows equal a recount of the rows, whatever became of them; and the percentiles
-//! that are found by them equal those of a plain sort.
+//! Counts kept beside the rows equal a recount of the rows, whatever became of them.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::time::Duration;
-
-use narwhal_jq::query::answer::ask;
-use narwhal_jq::store;
-use proptest::prelude::*;
 use rusqlite::Connection;
-use rusqlite::types::Value;
 use serde_json::json;
 
-use crate::harness::{Contents, Lab, assert_same_contents, fixture, terminal};
-use crate::properties::{cases, ingest_here};
-
-const METRICS: [&str; 6] =
-    ["ttft_s", "tpot_s", "first_byte_s", "decode_tpot_s", "queue_wait_s", "duration_s"];
-const ENGINE_METRICS: [(&str, &str); 3] =
-    [("ttft_s", "prefill_iid"), ("tpot_s", "decode_iid"), ("decode_tpot_s", "decode_iid")];
-
-// ---------------------------------------------------------------- counts
+use crate::harness::{Contents, Lab, assert_same_contents, fixture};
 
 /// Asserts that the kept counts are those of the rows, counted anew in another way than the program's.
 #[track_caller]
@@ -40,49 +23,7 @@ fn assert_kept(lab: &Lab) {
     let kept = "select run_id, leg, engine, attempts, failures, retried + 0.0, output_started + 0.0
         from leg_counts order by 1, 2, 3";
     assert_eq!(lab.rows(kept), lab.rows(legs));
-    for metric in METRICS {
-        assert_bins(lab, metric, "''", &format!("latency_bins where metric = '{metric}'"), "''");
-    }
-    for (metric, engine) in ENGINE_METRICS {
-        let table = format!("engine_latency_bins where metric = '{metric}'");
-        assert_bins(lab, metric, engine, &table, "engine");
-    }
     lab.run(&["verify"]).exits(0);
-}
-
-/// Asserts that each bin counts the values from its lower end to the next one's.
-#[track_caller]
-fn assert_bins(lab: &Lab, metric: &str, engine: &str, table: &str, key: &str) {
-    type Series = BTreeMap<(i64, String), Vec<(f64, i64)>>;
-    let series = |sql: &str| -> Series {
-        let mut series = Series::new();
-        for row in lab.rows(sql) {
-            let [Value::Integer(run), Value::Text(engine), Value::Real(value), Value::Integer(count)] =
-                &row[..]
-            else {
-                panic!("{row:?}")
-            };
-            series.entry((*run, engine.clone())).or_default().push((*value, *count));
-        }
-        series
-    };
-    let values = series(&format!(
-        "select run_id, {engine}, {metric}, 1 from terminals
-         where terminal = 'completed' and {metric} is not null and {engine} is not null order by 1, 2, 3"
-    ));
-    let bins = series(&format!("select run_id, {key}, low, requests from {table} order by 1, 2, 3"));
-    assert_eq!(bins.keys().collect::<Vec<_>>(), values.keys().collect::<Vec<_>>(), "{table}");
-    for (key, bins) in bins {
-        let values = &values[&key];
-        assert_eq!(bins.iter().map(|(_, count)| *count).sum::<i64>(), values.len() as i64, "{table}");
-        for (at, (low, count)) in bins.iter().enumerate() {
-            let high = bins.get(at + 1).map_or(f64::INFINITY, |(low, _)| *low);
-            let held = values.iter().filter(|(value, _)| (*low..high).contains(value)).count();
-            assert_eq!(held as i64, *count, "{table}: {key:?} from {low}");
-            let wide = values.iter().filter(|(value, _)| (*low..high).contains(value) && *value > low * 1.04);
-            assert!(*low < 1e-300 || wide.count() == 0, "{table}: {key:?} from {low} is narrow");
-        }
-    }
 }
 
 /// A journal of a real router, cut in two at a line's end.
@@ -144,8 +85,8 @@ fn what_is_rolled_back_does_not_count() {
 /// The tables of counts.
 fn kept(lab: &Lab) -> Contents {
     let mut contents = lab.contents();
-    contents.retain(|(name, _)| name.ends_with("_counts") || name.ends_with("_bins"));
-    assert_eq!(contents.len(), 4);
+    contents.retain(|(name, _)| name.ends_with("_counts"));
+    assert_eq!(contents.len(), 2);
     contents
 }
 
@@ -207,16 +148,6 @@ fn verify_sees_a_count_that_is_off() {
             "0 attempts, 0 failures, 1 retried, 0 with output",
         ),
         ("delete from leg_counts", "legs are counted as they are stored", "prefill legs of engine"),
-        (
-            "update latency_bins set requests = requests + 1 where metric = 'duration_s'",
-            "measured values are counted by bins as they are stored",
-            "duration_s is not counted by bins as it is stored",
-        ),
-        (
-            "insert into engine_latency_bins values (1, 'ttft_s', 'nobody', 1.0, 3)",
-            "measured values are counted by bins as they are stored",
-            "ttft_s of engine nobody is not counted",
-        ),
     ] {
         database.execute_batch("begin").unwrap();
         database.execute(change, []).unwrap();
@@ -225,117 +156,4 @@ fn verify_sees_a_count_that_is_off() {
         assert!(verify.stdout.contains(&format!("BROKEN  {check}")), "{change}\n{}", verify.stdout);
         assert!(verify.stdout.contains(sentence), "{change}\n{}", verify.stdout);
     }
-}
-
-// ---------------------------------------------------------------- percentiles
-
-/// A value as a journal could have it: mostly near others, some equal, some absurd.
-fn value() -> impl Strategy<Value = Option<f64>> {
-    prop_oneof![
-        1 => Just(None),
-        6 => (0.01..0.02).prop_map(Some),
-        3 => (1..6_u8).prop_map(|tenths| Some(f64::from(tenths) / 10.0)),
-        1 => Just(Some(0.0)),
-        1 => Just(Some(-0.0)),
-        1 => (-5.0..0.0).prop_map(Some),
-        1 => prop_oneof![Just(f64::MAX), Just(f64::MIN), Just(5e-324), Just(1e300)].prop_map(Some),
-    ]
-}
-
-/// A completed request: its values in the order of `METRICS`, and its engines.
-type Request = ([Option<f64>; 6], Option<u8>, Option<u8>);
-
-fn request() -> impl Strategy<Value = Request> {
-    let engine = || prop_oneof![1 => Just(None), 6 => (0..3_u8).prop_map(Some)];
-    (prop::array::uniform6(value()), engine(), engine())
-}
-
-fn nearest_rank(values: &[f64], percent: usize) -> Option<f64> {
-    let rank = (values.len() * percent).div_ceil(100);
-    values.get(rank.checked_sub(1)?).copied()
-}
-
-fn sorted(values: impl Iterator<Item = Option<f64>>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.flatten().collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-fn name(engine: u8) -> String {
-    // One engine has no name.
-    if engine == 0 { String::new() } else { format!("e{engine}") }
-}
-
-proptest! {
-    #![proptest_config(cases(60))]
-
-    #[test]
-    fn percentiles_equal_those_of_a_sort(
-        requests in prop::collection::vec(request(), 1..300),
-        window in (0..300_usize, 0..300_usize),
-    ) {
-        let lab = Lab::new();
-        let mut journal = format!("{}\n", terminal("1-a", "first", 0.0));
-        for (at, (values, prefill, decode)) in requests.iter().enumerate() {
-            let mut row = json!({
-                "schema": "narwhal.journal", "schema_version": 1, "run": "1-a", "rid": at.to_string(),
-                "arrived": at as f64, "terminal": "completed",
-                "prefill_iid": prefill.map(name), "decode_iid": decode.map(name),
-            });
-            for (metric, value) in METRICS.iter().zip(values) {
-                row[*metric] = json!(value);
-            }
-            writeln!(journal, "{row}").unwrap();
-        }
-        lab.write("a.jsonl", journal);
-        ingest_here(&lab, "a.jsonl");
-        let mut database =
-            store::open_to_read(&lab.path("narwhal.db"), Duration::from_secs(30)).unwrap();
-        let (from, to) = (window.0.min(window.1), window.0.max(window.1));
-        for (chosen, is_whole) in [(&requests[..], true), (slice(&requests, from, to), false)] {
-            let given = |name: &str| match name {
-                "from" if !is_whole => Some(from.to_string()),
-                "to" if !is_whole => Some(to.to_string()),
-                _ => None,
-            };
-            let answer = ask(&mut database, "latency", given).unwrap();
-            let mut rows = 0;
-            for (row, metric) in answer.rows().zip(0..) {
-                rows += 1;
-                let values = sorted(chosen.iter().map(|(values, _, _)| values[metric]));
-                prop_assert_eq!(row.int("n"), values.len() as i64, "{}", METRICS[metric]);
-                for (column, percent) in [("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99), ("max", 100)] {
-                    let expected = nearest_rank(&values, percent);
-                    prop_assert_eq!(row.real(column), expected, "{} of {}", column, METRICS[metric]);
-                }
-            }
-            prop_assert_eq!(rows, METRICS.len());
-            let answer = ask(&mut database, "engine-latency", given).unwrap();
-            let mut expected = BTreeMap::new();
-            for (metric, of) in [("ttft_s", 0), ("tpot_s", 1), ("decode_tpot_s", 3)] {
-                for engine in 0..3 {
-                    let served = chosen.iter().filter(|(_, prefill, decode)| {
-                        *(if metric == "ttft_s" { prefill } else { decode }) == Some(engine)
-                    });
-                    let values = sorted(served.map(|(values, _, _)| values[of]));
-                    if !values.is_empty() {
-                        expected.insert((name(engine), metric.to_owned()), values);
-                    }
-                }
-            }
-            let found: Vec<_> = answer.rows().map(|row| (row.text("engine"), row.text("metric"))).collect();
-            prop_assert_eq!(&found, &expected.keys().cloned().collect::<Vec<_>>());
-            for (row, (of, values)) in answer.rows().zip(&expected) {
-                prop_assert_eq!(row.int("n"), values.len() as i64, "{:?}", of);
-                for (column, percent) in [("p50", 50), ("p90", 90), ("p99", 99), ("max", 100)] {
-                    prop_assert_eq!(row.real(column), nearest_rank(values, percent), "{} of {:?}", column, of);
-                }
-            }
-        }
-        prop_assert!(store::kept::wrong_bins(&database).unwrap().is_empty());
-    }
-}
-
-fn slice(requests: &[Request], from: usize, to: usize) -> &[Request] {
-    &requests[from.min(requests.len())..to.min(requests.len())]
 }

@@ -2,7 +2,7 @@
 //!
 //! A line of a case is a journal row (`{`, what every row has is filled in), a command to run (`$ slo set ...`),
 //! a question (`> query flags`), the note that the question must have (`! text`), a row of its answer as CSV (`R` is
-//! the run, `.` the folder), or a comment (`#`).
+//! the run, `./` the folder), or a comment (`#`). `====` begins the next case.
 
 use std::fs;
 
@@ -116,9 +116,9 @@ fn answers_are_those_worked_out_by_hand() {
     files.sort();
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
-        // A line of `=` ends a case.
-        for part in text.split("\n====") {
-            let part = part.trim_start_matches('=');
+        for (at, part) in text.split("\n====").enumerate() {
+            // What stands behind the `====` that begins a case is its title.
+            let part = if at == 0 { part } else { part.split_once('\n').map_or("", |(_, part)| part) };
             cases += 1;
             let found = Case::parse(part).faults();
             faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", file.display())));
