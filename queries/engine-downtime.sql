@@ -25,7 +25,8 @@ runs_asked as (
     from selection
 ),
 marks as (
-    select e.run_id, e.event_id, e.iid, e.at as at_s, e.source_id, e.byte_offset, e.cause,
+    select e.run_id as run_id, e.event_id, e.iid, e.at as marked_at, e.source_id, e.byte_offset,
+        e.cause,
         coalesce(e.held_s, e.duration_s) as held_s,
         case when e.event in ('engine_ejected', 'engine_readmitted') then 1 else 0 end as is_ejection,
         case
@@ -42,38 +43,38 @@ marks as (
 ),
 -- Whatever comes after a start leaves it open or ends it, so the event before tells which is open.
 followed as (
-    select run_id, event_id, iid, at_s, source_id, byte_offset, cause, held_s, is_ejection, kind,
-        is_start,
+    select run_id, event_id, iid, marked_at, source_id, byte_offset, cause, held_s, is_ejection,
+        kind, is_start,
         lag(is_start) over (
             partition by run_id, is_ejection, iid, kind
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as before_is_start,
-        lag(at_s) over (
+        lag(marked_at) over (
             partition by run_id, is_ejection, iid, kind
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as before_at
     from marks
 ),
 -- Without the starts that begin nothing, what follows a start is its end.
 turns as (
-    select run_id, event_id, iid, at_s, cause, held_s, is_ejection, kind, is_start, before_is_start,
-        before_at,
-        lead(at_s) over (
+    select run_id, event_id, iid, marked_at, cause, held_s, is_ejection, kind, is_start,
+        before_is_start, before_at,
+        lead(marked_at) over (
             partition by run_id, is_ejection, iid, kind
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as end_at,
         lead(cause) over (
             partition by run_id, is_ejection, iid, kind
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as end_cause
     from followed
     where is_start = 0
         or coalesce(before_is_start, 0) = 0
 ),
 outages as (
-    select t.run_id, t.event_id, t.iid, t.kind,
+    select t.run_id as run_id, t.event_id, t.iid, t.kind,
         case when t.is_ejection = 1 then t.cause else t.end_cause end as cause,
-        t.at_s as from_at,
+        t.marked_at as from_at,
         coalesce(t.end_at, r.last_s) as to_at,
         case when t.end_at is null then 1 else 0 end as is_open
     from turns as t
@@ -82,8 +83,8 @@ outages as (
     union all
     select run_id, event_id, iid, kind,
         case when is_ejection = 0 then cause end,
-        case when at_s - held_s < before_at then before_at else at_s - held_s end,
-        at_s,
+        case when marked_at - held_s < before_at then before_at else marked_at - held_s end,
+        marked_at,
         0
     from turns
     where is_start = 0

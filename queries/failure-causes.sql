@@ -19,7 +19,8 @@
 --   scope without entries has no row.
 with
 entries as (
-    select s.scope, f.terminal_id, f.phase, f.error_type, f.reason, f.status,
+    select s.scope, f.terminal_id as terminal_id, f.phase, f.error_type as error_type,
+        f.reason as reason, f.status as status,
         case f.phase when 'decode' then f.decode_iid when 'prefill' then f.prefill_iid end as engine,
         case when f.transient = 1 then 1 else 0 end as is_transient,
         case when f.retry_scheduled = 1 then 1 else 0 end as is_retried

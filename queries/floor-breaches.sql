@@ -24,7 +24,8 @@ runs_asked as (
     from selection
 ),
 marks as (
-    select e.run_id, e.event_id, e.at as at_s, e.source_id, e.byte_offset, e.live_prefill, e.min_prefill,
+    select e.run_id as run_id, e.event_id, e.at as marked_at, e.source_id, e.byte_offset,
+        e.live_prefill, e.min_prefill,
         coalesce(e.held_s, e.duration_s) as held_s,
         case when e.event = 'below_floor' then 1 else 0 end as is_start
     from runs_asked as a
@@ -35,32 +36,33 @@ marks as (
 ),
 -- Whatever comes after a start leaves it open or ends it, so the event before tells which is open.
 followed as (
-    select run_id, event_id, at_s, source_id, byte_offset, live_prefill, min_prefill, held_s, is_start,
+    select run_id, event_id, marked_at, source_id, byte_offset, live_prefill, min_prefill, held_s,
+        is_start,
         lag(is_start) over (
             partition by run_id
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as before_is_start,
-        lag(at_s) over (
+        lag(marked_at) over (
             partition by run_id
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as before_at
     from marks
 ),
 -- Without the starts that begin nothing, what follows a start is its end.
 turns as (
-    select run_id, event_id, at_s, live_prefill, min_prefill, held_s, is_start, before_is_start,
+    select run_id, event_id, marked_at, live_prefill, min_prefill, held_s, is_start, before_is_start,
         before_at,
-        lead(at_s) over (
+        lead(marked_at) over (
             partition by run_id
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as end_at
     from followed
     where is_start = 0
         or coalesce(before_is_start, 0) = 0
 ),
 breaches as (
-    select t.run_id, t.event_id, t.live_prefill, t.min_prefill,
-        t.at_s as from_at,
+    select t.run_id as run_id, t.event_id, t.live_prefill, t.min_prefill,
+        t.marked_at as from_at,
         coalesce(t.end_at, r.last_s) as to_at,
         case when t.end_at is null then 1 else 0 end as is_open
     from turns as t
@@ -68,8 +70,8 @@ breaches as (
     where t.is_start = 1
     union all
     select run_id, event_id, live_prefill, min_prefill,
-        case when at_s - held_s < before_at then before_at else at_s - held_s end,
-        at_s,
+        case when marked_at - held_s < before_at then before_at else marked_at - held_s end,
+        marked_at,
         0
     from turns
     where is_start = 0

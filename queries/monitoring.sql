@@ -21,7 +21,7 @@ runs_asked as (
     from selection
 ),
 marks as (
-    select e.run_id, e.at as at_s, e.source_id, e.byte_offset, e.stage, e.class,
+    select e.run_id as run_id, e.at as marked_at, e.source_id, e.byte_offset, e.stage, e.class,
         case when e.event = 'monitoring_degraded' then 1 else 0 end as is_start
     from runs_asked as a
     cross join events as e
@@ -31,26 +31,27 @@ marks as (
 ),
 -- Whatever comes after a start leaves it open or ends it, so the event before tells which is open.
 followed as (
-    select run_id, at_s, source_id, byte_offset, stage, class, is_start,
+    select run_id, marked_at, source_id, byte_offset, stage, class, is_start,
         lag(is_start) over (
             partition by run_id
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as before_is_start
     from marks
 ),
 -- Without the starts that begin nothing, what follows a start is its end.
 turns as (
-    select run_id, at_s, stage, class, is_start,
-        lead(at_s) over (
+    select run_id, marked_at, stage, class, is_start,
+        lead(marked_at) over (
             partition by run_id
-            order by at_s nulls first, source_id nulls first, byte_offset nulls first
+            order by marked_at nulls first, source_id nulls first, byte_offset nulls first
         ) as end_at
     from followed
     where is_start = 0
         or coalesce(before_is_start, 0) = 0
 ),
 degradations as (
-    select t.run_id, t.stage, t.class, t.at_s as from_at, coalesce(t.end_at, r.last_s) as to_at
+    select t.run_id as run_id, t.stage, t.class, t.marked_at as from_at,
+        coalesce(t.end_at, r.last_s) as to_at
     from turns as t
     join runs as r on r.run_id = t.run_id
     where t.is_start = 1

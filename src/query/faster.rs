@@ -37,12 +37,24 @@ macro_rules! faster {
 /// The files of `queries/fast`, for one query those first that answer less. A test compares them with the folder.
 pub const FASTER: &[Faster] = faster![
     "admission-price" for Any in "admission-price",
+    "attainment" for Any in "attainment",
+    "attainment-misses" for Any in "attainment-misses",
+    "attainment-over-time" for Any in "attainment-over-time",
+    "cancellations" for Any in "cancellations",
     "engine-failures" for WholeRuns in "engine-failures-whole",
     "engine-failures" for Any in "engine-failures",
     "engine-latency" for Any in "engine-latency",
     "handoff" for Any in "handoff",
     "latency" for Any in "latency",
+    "outcomes" for WholeRuns in "outcomes-whole",
+    "outcomes" for Any in "outcomes",
+    "prompt-sizes" for Any in "prompt-sizes",
     "queue-waits" for Any in "queue-waits",
+    "refusals" for WholeRuns in "refusals-whole",
+    "refusals" for Any in "refusals",
+    "retries" for Any in "retries",
+    "runs" for Any in "runs",
+    "slo-frontier" for Any in "slo-frontier",
 ];
 
 /// The statement that answers a query about a selection: its definition, unless there is a faster one.
