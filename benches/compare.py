@@ -13,24 +13,24 @@ Only narwhal-jq also keeps unknown fields, build rows, the place of each row in 
 could not read, and only DuckDB checks no uniqueness: a journal with torn lines or rows that stand
 in it twice ends the program, too.
 
-Queries: CPU and wall time of five canned queries over all runs, in narwhal-jq and as SQL written for
-DuckDB, each in a process of its own. The answers are compared cell by cell, floats to a relative
-1e-9; a difference ends the program. The DuckDB process is Python with `import duckdb`; what an
-empty one costs is in the last row.
+Queries: CPU and wall time of canned queries over all runs and over a window of one, in narwhal-jq and as SQL
+written for DuckDB, each in a process of its own. The answers are compared cell by cell, floats to a relative
+1e-9; a difference ends the program. Then the same queries by all, by minute and by a part of each run, in
+narwhal-jq alone: what a selection costs beside the whole. DuckDB is its command line program (PyPI
+`duckdb-cli`), which starts in some 10 ms.
 
 The tools take turns, and each figure is the median of the rounds. Ratios are narwhal-jq's figure by the
 other's: below 1, narwhal-jq needs less. A peak below that of this script itself, some 20 MB, cannot be seen. `--keep
-DIR` leaves the databases in DIR. Without the `duckdb` package (written for 2.0) its figures are
-left out.
+DIR` leaves the databases in DIR. Without `duckdb` its figures are left out.
 """
 
 import argparse
 import csv
-import importlib.util
 import io
 import json
 import math
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -108,35 +108,30 @@ def duckdb_types():
     return types
 
 
-def duckdb_load(journal, database):
-    """Reads once into the wide table, moves failures and events to theirs, drops what is left over.
+def duckdb_load(journal):
+    """The statements of the load.
 
-    In CPU and memory that beats a staging table and reading the file once per table.
+    Reads once into the wide table, moves failures and events to theirs, drops what is left over. In CPU and
+    memory that beats a staging table and reading the file once per table.
     """
-    import duckdb
-
     cells = ", ".join(f'"{c.field}"' + (f'."{c.part}"' if c.part else "") + f' as "{c.name}"' for c in TERMINAL)
     event = ", ".join(f'"{c.name}" := "{c.name}"' for c in EVENT)
-    db = duckdb.connect(database)
-    db.execute("set preserve_insertion_order = false")
     # The dict prints as a struct literal of DuckDB.
-    db.execute(f"""
+    return f"""
+        set preserve_insertion_order = false;
         create table terminals as
         select {cells}, len(attempt_failures) as attempt_failures, attempt_failures as failures,
             case when event is not null then struct_pack({event}) end as event_row
-        from read_json($journal, format = 'newline_delimited', columns = {duckdb_types()})
-        where rid is not null or event is not null
-    """, {"journal": journal})
-    db.execute("""
+        from read_json('{journal}', format = 'newline_delimited', columns = {duckdb_types()})
+        where rid is not null or event is not null;
         create table attempt_failures as
         select run, rid, generate_subscripts(failures, 1) - 1 as position, unnest(failures, recursive := true)
-        from terminals where attempt_failures > 0
-    """)
-    db.execute("create table events as select unnest(event_row) from terminals where event_row is not null")
-    db.execute("delete from terminals where event_row is not null")
-    for leftover in ("failures", "event_row"):
-        db.execute(f"alter table terminals drop column {leftover}")
-    db.close()
+        from terminals where attempt_failures > 0;
+        create table events as select unnest(event_row) from terminals where event_row is not null;
+        delete from terminals where event_row is not null;
+        alter table terminals drop column failures;
+        alter table terminals drop column event_row;
+    """
 
 
 # Python, load
@@ -201,52 +196,54 @@ def python_load(journal, database):
     db.close()
 
 
-# DuckDB, queries
+# DuckDB, queries; {rows} is the part of the terminals that is asked about
 
-BY_START = "order by try_cast(split_part(run, '-', 1) as bigint) nulls first, run"
 LATENCIES = ("ttft_s", "tpot_s", "first_byte_s", "decode_tpot_s", "queue_wait_s", "duration_s")
 
 
-def measured(metric, quantiles):
+def measured(metric, quantiles, column=None):
     """One struct per metric, so that a single pass over the rows serves every metric."""
-    return f"""struct_pack(metric := '{metric}', n := count({metric}), mean := avg({metric}),
-        q := quantile_disc({metric}, {quantiles}), max := max({metric}))"""
+    column = column or metric
+    return f"""struct_pack(metric := '{metric}', n := count({column}), mean := avg({column}),
+        q := quantile_disc({column}, {quantiles}), max := max({column}))"""
 
 
-ATTAINMENT = f"""
+ATTAINMENT = """
     with counted as (
         select run, count(*) as offered,
             count(*) filter (where terminal in ('completed', 'invalid', 'rejected', 'expired', 'failed')
                 or output_len is null or ttft_s is null) as scored,
             count(*) filter (where terminal = 'completed' and output_len is not null and ttft_s <= 2e0
                 and (tpot_s is null or tpot_s <= 1e-1)) as met
-        from terminals group by run
+        from {rows} group by run
     )
-    select run, 'journal' as policy, 2e0 as ttft, 1e-1 as tpot, coalesce(offered, 0) as offered,
-        coalesce(scored, 0) as scored, coalesce(met, 0) as met,
-        case when scored > 0 then met / scored end as attainment, coalesce(offered - scored, 0) as excluded
-    from counted full join (select distinct run from events) using (run)
-    {BY_START}
+    select run as scope, 'journal' as policy, 2e0 as ttft, 1e-1 as tpot, offered, scored, met,
+        case when scored > 0 then met / scored end as attainment, offered - scored as excluded
+    from counted order by scope
 """
-REFUSALS = f"""
+OUTCOMES = """
+    select run as scope, terminal, count(*) as requests, count(*) / sum(count(*)) over (partition by run) as share
+    from {rows} group by run, terminal order by scope, terminal
+"""
+REFUSALS = """
     with offered as (
         select run, count(*) as offered, count(*) filter (where terminal = 'refused') as refused
-        from terminals group by run
+        from {rows} group by run
     ),
     causes as (
         select run, refused_cause as cause, reason, count(*) as requests,
             quantile_disc(input_len, 0.5) as input_len_p50
-        from terminals where terminal = 'refused' group by all
+        from {rows} where terminal = 'refused' group by all
     )
-    select run, cause, reason, requests, requests / refused as share_of_refused,
+    select run as scope, cause, reason, requests, requests / refused as share_of_refused,
         requests / offered as share_of_offered, input_len_p50
     from causes join offered using (run)
-    {BY_START}, cause nulls first, reason nulls first
+    order by scope, cause nulls first, reason nulls first
 """
-ENGINE_FAILURES = f"""
+ENGINE_FAILURES = """
     with failing as (
         select run, rid, attempts, decode_attempts, prefill_iid, decode_iid
-        from terminals where attempt_failures > 0
+        from {rows} where attempt_failures > 0
     ),
     entries as (
         select f.*, attempt = attempts as is_last,
@@ -265,7 +262,7 @@ ENGINE_FAILURES = f"""
     ),
     last_attempts as (
         select run, prefill_iid, decode_iid, decode_attempts > 0 as decoded, count(*) as n
-        from terminals where attempts >= 1 and coalesce(attempt_failures, 0) = 0 group by all
+        from {rows} where attempts >= 1 and coalesce(attempt_failures, 0) = 0 group by all
         union all
         select run, prefill_iid, decode_iid, decode_attempts > coalesce(decode_legs, 0), count(*)
         from failing left join recorded using (run, rid)
@@ -287,52 +284,75 @@ ENGINE_FAILURES = f"""
             count(*) filter (where output_started)
         from judged where attributed and phase = 'decode' group by all
     )
-    select run, engine, leg, sum(n) as attempts, sum(failures) as failures,
+    select run as scope, engine, leg, sum(n) as attempts, sum(failures) as failures,
         sum(failures) / sum(n) as failure_rate, sum(retried) as retried, sum(output_started) as output_started
     from legs where engine is not null group by run, engine, leg
     union all
     select run, null, null, null, count(*), null, null, null
     from judged where attributed is not true group by run
-    {BY_START}, engine nulls first, leg
+    order by scope, engine nulls first, leg
 """
 LATENCY = f"""
     with measured as (
         select run, unnest([{", ".join(measured(m, [0.5, 0.9, 0.95, 0.99]) for m in LATENCIES)}], recursive := true)
-        from terminals where terminal = 'completed' group by run
+        from {{rows}} where terminal = 'completed' group by run
     ),
-    runs as (select run from terminals union select run from events),
     metrics as (select unnest({list(LATENCIES)}) as metric, generate_subscripts({list(LATENCIES)}, 1) as metric_no)
-    select run, metric, coalesce(n, 0) as n, mean, q[1] as p50, q[2] as p90, q[3] as p95, q[4] as p99, max
-    from runs cross join metrics left join measured using (run, metric)
-    {BY_START}, metric_no
+    select run as scope, metric, n, 0 as unserved, mean, q[1] as p50, q[2] as p90, q[3] as p95, q[4] as p99, max
+    from measured join metrics using (metric)
+    order by scope, metric_no
 """
 ENGINE_LATENCY = f"""
     with measured as (
         select run, prefill_iid as engine, unnest([{measured("ttft_s", [0.5, 0.9, 0.99])}], recursive := true)
-        from terminals where terminal = 'completed' group by run, prefill_iid
+        from {{rows}} where terminal = 'completed' group by run, prefill_iid
         union all
         select run, decode_iid, unnest([{measured("tpot_s", [0.5, 0.9, 0.99])},
             {measured("decode_tpot_s", [0.5, 0.9, 0.99])}], recursive := true)
-        from terminals where terminal = 'completed' group by run, decode_iid
+        from {{rows}} where terminal = 'completed' group by run, decode_iid
     )
-    select run, engine, metric, n, q[1] as p50, q[2] as p90, q[3] as p99, max
+    select run as scope, metric, engine, n, q[1] as p50, q[2] as p90, q[3] as p99, max
     from measured where engine is not null and n > 0
-    {BY_START}, engine, metric
+    order by scope, metric, engine
+"""
+STAGES = ("admission", "prefill", "decode", "total")
+QUEUE_WAITS = f"""
+    with measured as (
+        select run, unnest([{", ".join(
+            measured(stage, [0.5, 0.9, 0.99], "queue_wait_s" if stage == "total" else f"queue_wait_{stage}_s")
+            for stage in STAGES)}], recursive := true)
+        from {{rows}} group by run
+    ),
+    stages as (select unnest({list(STAGES)}) as metric, generate_subscripts({list(STAGES)}, 1) as stage_no)
+    select run as scope, metric as stage, n, q[1] as p50, q[2] as p90, q[3] as p99, max
+    from measured join stages using (metric) where n > 0 or metric = 'total'
+    order by scope, stage_no
+"""
+HANDOFF = """
+    select run as scope, case when crossed then 'crossed' when not crossed then 'local' end as kind, count(*) as n,
+        quantile_disc(first_byte_s - ttft_s, 0.5) as p50, quantile_disc(first_byte_s - ttft_s, 0.9) as p90,
+        quantile_disc(first_byte_s - ttft_s, 0.99) as p99, max(first_byte_s - ttft_s) as max
+    from {rows} where first_byte_s >= ttft_s and crossed is not null group by run, kind order by scope, kind
+"""
+ADMISSION_PRICE = """
+    select run as scope, terminal as outcome, count(*) as n, quantile_disc(price_s, 0.5) as price_p50,
+        quantile_disc(ttft_s, 0.5) as ttft_p50, quantile_disc(price_s - ttft_s, 0.5) as error_p50,
+        quantile_disc(price_s - ttft_s, 0.9) as error_p90
+    from {rows} where price_s is not null group by run, terminal order by scope, outcome
 """
 QUERIES = {
     ("attainment", "--ttft", "2", "--tpot", "0.1"): ATTAINMENT,
+    ("outcomes",): OUTCOMES,
     ("refusals",): REFUSALS,
     ("engine-failures",): ENGINE_FAILURES,
     ("latency",): LATENCY,
     ("engine-latency",): ENGINE_LATENCY,
+    ("queue-waits",): QUEUE_WAITS,
+    ("handoff",): HANDOFF,
+    ("admission-price",): ADMISSION_PRICE,
 }
-DUCKDB_QUERY = """
-import csv, sys, duckdb
-answer = duckdb.connect(sys.argv[1], read_only=True).execute(sys.argv[2])
-out = csv.writer(sys.stdout)
-out.writerow(column[0] for column in answer.description)
-out.writerows(answer.fetchall())
-"""
+# What is asked of narwhal-jq alone, beside the whole.
+SELECTIONS = {"by all": ["--by", "all"], "by 1m": ["--by", "1m"], "by run,1m": ["--by", "run,1m"]}
 
 
 # The parent
@@ -383,9 +403,10 @@ class Bench:
         self.directory, self.rounds = directory, rounds
         self.ours = [binary, "--db", self.path("narwhal-jq")]
         self.loads = {"narwhal-jq": [*self.ours, "ingest", journal, "-q"]}
-        self.has_duckdb = importlib.util.find_spec("duckdb") is not None
-        for tool in CHILDREN if self.has_duckdb else ["python-load"]:
-            self.loads[tool] = [sys.executable, __file__, "--child", tool, journal, self.path(tool)]
+        self.has_duckdb = shutil.which("duckdb") is not None
+        if self.has_duckdb:
+            self.loads["duckdb-load"] = ["duckdb", self.path("duckdb-load"), "-c", duckdb_load(journal)]
+        self.loads["python-load"] = [sys.executable, __file__, "--child", journal, self.path("python-load")]
 
     def path(self, tool):
         return str(self.directory / f"{tool}.db")
@@ -401,11 +422,11 @@ class Bench:
         return usage
 
     def ask_ours(self, *query):
-        usage, printed = run([*self.ours, "query", *query, "--format", "csv"])
+        usage, printed = run([*self.ours, "-q", "query", *query, "--format", "csv", "--jobs", "1"])
         return usage, list(csv.reader(io.StringIO(printed)))
 
     def ask_duckdb(self, sql):
-        usage, printed = run([sys.executable, "-c", DUCKDB_QUERY, self.path("duckdb-load"), sql])
+        usage, printed = run(["duckdb", "-readonly", "-csv", "-nullvalue", "", self.path("duckdb-load"), "-c", sql])
         return usage, list(csv.reader(io.StringIO(printed)))
 
     def counts(self, tool):
@@ -439,27 +460,53 @@ class Bench:
                       ours.cpu_s / used.cpu_s, ours.wall_s / used.wall_s)
         print(f"\nnarwhal-jq, nothing new to load: {medians(unchanged).wall_s * 1e3:.1f} ms wall\n")
 
+    def window(self):
+        """Ten minutes of one run, from its tenth on: our flags, and the rows of DuckDB."""
+        _, runs = self.ask_ours("runs")
+        run_id = runs[1][0]
+        flags = ["--run", run_id, "--from", "600", "--to", "1200"]
+        _, rows = self.ask_ours("selection", *flags)
+        from_s, to_s = rows[1][2:4]
+        asked = f"run = '{run_id}' and arrived >= {from_s} and arrived < {to_s}"
+        return flags, f"(select * from terminals where {asked})"
+
     def compare_queries(self):
-        ours, theirs, rows, empty = {q: [] for q in QUERIES}, {q: [] for q in QUERIES}, {}, []
+        flags, rows_of_window = self.window()
+        asked = []
+        for query, sql in QUERIES.items():
+            asked.append((query[0], query, sql.replace("{rows}", "terminals")))
+            asked.append((f"{query[0]}, ten minutes", (*query, *flags), sql.replace("{rows}", rows_of_window)))
+        ours, theirs, rows, empty = {a[0]: [] for a in asked}, {a[0]: [] for a in asked}, {}, []
         for _ in range(self.rounds):
-            for query, sql in QUERIES.items():
+            for name, query, sql in asked:
                 usage, answer = self.ask_ours(*query)
-                ours[query].append(usage)
-                rows[query] = len(answer) - 1
+                ours[name].append(usage)
+                rows[name] = len(answer) - 1
                 if self.has_duckdb:
                     usage, other = self.ask_duckdb(sql)
-                    theirs[query].append(usage)
-                    check_answers(query[0], answer, other)
+                    theirs[name].append(usage)
+                    check_answers(name, answer, other)
             if self.has_duckdb:
                 empty.append(self.ask_duckdb("select 1")[0])
         print("| query | rows | CPU ms | wall ms | DuckDB CPU ms | DuckDB wall ms | CPU ratio | wall ratio |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
-        for query in QUERIES:
-            left, right = medians(ours[query]), medians(theirs[query]) if theirs[query] else None
+        for name, _, _ in asked:
+            left, right = medians(ours[name]), medians(theirs[name]) if theirs[name] else None
             other = [*in_ms(right), left.cpu_s / right.cpu_s, left.wall_s / right.wall_s] if right else [""] * 4
-            print_row(query[0], rows[query], *in_ms(left), *other)
+            print_row(name, rows[name], *in_ms(left), *other)
         if empty:
             print_row("(empty DuckDB process)", "", "", "", *in_ms(medians(empty)), "", "")
+
+    def compare_selections(self):
+        print("\n| query | whole CPU ms |", " | ".join(f"{name}, ratio" for name in SELECTIONS), "|")
+        print("|---|---:|" + "---:|" * len(SELECTIONS))
+        for query in QUERIES:
+            used = {name: [] for name in ("whole", *SELECTIONS)}
+            for _ in range(self.rounds):
+                for name in used:
+                    used[name].append(self.ask_ours(*query, *SELECTIONS.get(name, []))[0])
+            whole = medians(used.pop("whole")).cpu_s
+            print_row(query[0], round(whole * 1e3), *(medians(usages).cpu_s / whole for usages in used.values()))
 
 
 def in_ms(usage):
@@ -486,7 +533,7 @@ def main():
         directory.mkdir(parents=True, exist_ok=True)
         bench = Bench(args.binary, args.journal, directory, args.rounds)
         if not bench.has_duckdb:
-            print("The duckdb package is not installed: no figures of DuckDB.\n")
+            print("There is no duckdb: no figures of it.\n")
         warm(args.journal)
         if args.only == "queries":
             tools = [tool for tool in bench.loads if tool != "python-load"]
@@ -497,12 +544,11 @@ def main():
             bench.compare_loads()
         if args.only != "load":
             bench.compare_queries()
+            bench.compare_selections()
 
-
-CHILDREN = {"duckdb-load": duckdb_load, "python-load": python_load}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
-        CHILDREN[sys.argv[2]](*sys.argv[3:])
+        python_load(*sys.argv[2:])
     else:
         main()

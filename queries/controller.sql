@@ -22,11 +22,8 @@ decided as (
     cross join events as e
     where r.run_id = s.run_id
         and e.run_id = s.run_id
-        -- In a run without any time no event has a place.
-        and (
-            e.place_s >= s.from_s and e.place_s < s.to_s
-            or e.place_s is null and s.from_s = -1e308
-        )
+        and e.place_s >= s.from_s
+        and e.place_s < s.to_s
         and e.event = 'controller_decision'
 )
 select

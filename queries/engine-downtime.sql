@@ -20,12 +20,8 @@
 --   second start while one is open is the same outage. Holds and ejections of one engine can
 --   overlap: do not add them up.
 with
-runs_asked as (
-    select distinct run_id
-    from selection
-),
 marks as (
-    select e.run_id as run_id, e.event_id, e.iid, e.at as marked_at, e.source_id, e.byte_offset,
+    select e.run_id, e.event_id, e.iid, e.at as marked_at, e.source_id, e.byte_offset,
         e.cause,
         coalesce(e.held_s, e.duration_s) as held_s,
         case when e.event in ('engine_ejected', 'engine_readmitted') then 1 else 0 end as is_ejection,
@@ -34,9 +30,8 @@ marks as (
             else e.kind
         end as kind,
         case when e.event in ('engine_ejected', 'engine_hold_started') then 1 else 0 end as is_start
-    from runs_asked as a
-    cross join events as e
-    where e.run_id = a.run_id
+    from events as e
+    where e.run_id in (select s.run_id from selection as s)
         and e.event in
             ('engine_ejected', 'engine_readmitted', 'engine_hold_started', 'engine_hold_ended')
         and e.at is not null

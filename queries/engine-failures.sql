@@ -34,7 +34,6 @@ counted as (
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
-        and t.attempt_failures > 0
         and f.terminal_id = t.terminal_id
         and f.attributed = 0
     group by s.scope

@@ -19,18 +19,13 @@
 --   live_prefill and min_prefill are then the recovery's. A second below_floor while one is open is
 --   the same breach.
 with
-runs_asked as (
-    select distinct run_id
-    from selection
-),
 marks as (
-    select e.run_id as run_id, e.event_id, e.at as marked_at, e.source_id, e.byte_offset,
+    select e.run_id, e.event_id, e.at as marked_at, e.source_id, e.byte_offset,
         e.live_prefill, e.min_prefill,
         coalesce(e.held_s, e.duration_s) as held_s,
         case when e.event = 'below_floor' then 1 else 0 end as is_start
-    from runs_asked as a
-    cross join events as e
-    where e.run_id = a.run_id
+    from events as e
+    where e.run_id in (select s.run_id from selection as s)
         and e.event in ('below_floor', 'below_floor_recovered')
         and e.at is not null
 ),

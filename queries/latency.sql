@@ -2,7 +2,7 @@
 -- group: latency
 --
 -- Parameters
---   of | one of completed offers | completed | whose latency: completed requests alone, or every request that was neither invalid nor cancelled
+--   of | one of completed offers | completed | whose latency: of completed requests, or of all that are neither invalid nor cancelled
 --
 -- Columns
 --   scope | text | what the row is about: a run id, or as --by says

@@ -16,16 +16,11 @@
 --   begins nothing: it can leave a row of zeros. What began before the scope has its seconds there,
 --   but is not counted again.
 with
-runs_asked as (
-    select distinct run_id
-    from selection
-),
 marks as (
-    select e.run_id as run_id, e.at as marked_at, e.source_id, e.byte_offset, e.stage, e.class,
+    select e.run_id, e.at as marked_at, e.source_id, e.byte_offset, e.stage, e.class,
         case when e.event = 'monitoring_degraded' then 1 else 0 end as is_start
-    from runs_asked as a
-    cross join events as e
-    where e.run_id = a.run_id
+    from events as e
+    where e.run_id in (select s.run_id from selection as s)
         and e.event in ('monitoring_degraded', 'monitoring_recovered')
         and e.at is not null
 ),
@@ -65,11 +60,8 @@ facts as (
     from selection as s
     cross join events as e
     where e.run_id = s.run_id
-        -- In a run without any time no event has a place.
-        and (
-            e.place_s >= s.from_s and e.place_s < s.to_s
-            or e.place_s is null and s.from_s = -1e308
-        )
+        and e.place_s >= s.from_s
+        and e.place_s < s.to_s
         and e.event in ('monitoring_stage_failure', 'monitoring_degraded')
     union all
     select s.scope, d.stage, d.class, 0, null,

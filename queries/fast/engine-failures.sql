@@ -24,7 +24,6 @@ entries as materialized (
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
-        and t.attempt_failures > 0
         and f.terminal_id = t.terminal_id
     group by s.scope, f.attributed, f.phase, f.prefill_iid, f.decode_iid
 ),
