@@ -80,7 +80,7 @@ followed as (
     select scope, run_id, from_s, to_s,
         max(to_s) over (
             partition by scope, run_id
-            order by from_s
+            order by from_s nulls first
             rows between unbounded preceding and 1 preceding
         ) as selected_to
     from selection
@@ -89,7 +89,7 @@ numbered as (
     select scope, run_id, from_s, to_s,
         sum(case when from_s <= selected_to then 0 else 1 end) over (
             partition by scope, run_id
-            order by from_s
+            order by from_s nulls first
             rows between unbounded preceding and current row
         ) as part_no
     from followed

@@ -8,6 +8,7 @@ use narwhal_jq::query::faster::FASTER;
 use narwhal_jq::query::functions;
 use narwhal_jq::query::run::signature;
 use narwhal_jq::query::written::statement_of;
+use narwhal_jq::selection;
 use rusqlite::Connection;
 
 use super::catalog;
@@ -44,6 +45,8 @@ fn every_faster_statement_is_taken_for_a_query_and_has_its_columns() {
     let lab = Lab::new();
     let mut connection = database(&lab);
     functions::add(&connection).unwrap();
+    // The program runs them over a temporary table. Over the view SQLite finds one of them too deep.
+    selection::install(&mut connection, &[]).unwrap();
     for faster in FASTER {
         let query = catalog().into_iter().find(|query| query.name == faster.name).expect("its query ships");
         let signature = signature(&mut connection, faster.sql).unwrap_or_else(|error| panic!("{}: {error:#}", faster.name));
