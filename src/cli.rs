@@ -215,6 +215,9 @@ pub struct Show {
     /// The run it belongs to, when several have it
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
+    /// Read what is new in this journal first (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub ingest: Vec<PathBuf>,
     /// The diagnosis for people, or as data
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ShowFormat,
@@ -278,6 +281,9 @@ pub struct Check {
     /// What is judged
     #[command(flatten)]
     pub selection: SelectionFlags,
+    /// Read what is new in this journal first (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub ingest: Vec<PathBuf>,
     /// TTFT target of the attainment, instead of the saved one
     #[arg(long, value_name = "SECONDS", value_parser = target)]
     pub ttft: Option<f64>,
@@ -337,6 +343,9 @@ pub struct Export {
     /// Every table and every query
     #[arg(long)]
     pub all: bool,
+    /// Read what is new in this journal first (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub ingest: Vec<PathBuf>,
     /// What is exported: it cuts queries and the tables terminals, attempt_failures, events and runs; the journal
     /// has whole runs
     #[command(flatten)]

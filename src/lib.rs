@@ -20,6 +20,7 @@
 //! | one request and what went on around it, two runs, limits | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |
+//! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |
 //! | answers as text | [`output`], [`text`] | where they come from |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
 //!
@@ -35,5 +36,6 @@ pub mod output;
 pub mod query;
 pub mod redact;
 pub mod selection;
+pub mod statistics;
 pub mod store;
 pub mod text;

@@ -1,65 +1,35 @@
--- Faster than the definition: percentiles come from the values of a group as they are; only the
--- groups are sorted, once by prefill and once by decode engine.
+-- Faster: one pass over the index of completed requests; values are gathered by engine, nothing is sorted, and
+-- percentiles are picked.
 with
-by_prefill as (
-    select s.scope, t.prefill_iid as engine, count(*) as ttft_n,
-        nearest_rank(t.ttft_s, 50) as ttft_p50,
-        nearest_rank(t.ttft_s, 90) as ttft_p90,
-        nearest_rank(t.ttft_s, 99) as ttft_p99,
-        max(t.ttft_s) as ttft_max
+gathered as materialized (
+    select s.scope,
+        ranks_by(t.decode_iid, t.decode_tpot_s) as decode_tpot,
+        ranks_by(t.decode_iid, t.tpot_s) as tpot,
+        ranks_by(t.prefill_iid, t.ttft_s) as ttft
     from selection as s
     cross join terminals as t
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
         and t.terminal = 'completed'
-        and t.prefill_iid is not null
-        and t.ttft_s is not null
-    group by s.scope, t.prefill_iid
-),
-by_decode as materialized (
-    select s.scope, t.decode_iid as engine,
-        count(t.tpot_s) as tpot_n,
-        nearest_rank(t.tpot_s, 50) as tpot_p50,
-        nearest_rank(t.tpot_s, 90) as tpot_p90,
-        nearest_rank(t.tpot_s, 99) as tpot_p99,
-        max(t.tpot_s) as tpot_max,
-        count(t.decode_tpot_s) as decode_tpot_n,
-        nearest_rank(t.decode_tpot_s, 50) as decode_tpot_p50,
-        nearest_rank(t.decode_tpot_s, 90) as decode_tpot_p90,
-        nearest_rank(t.decode_tpot_s, 99) as decode_tpot_p99,
-        max(t.decode_tpot_s) as decode_tpot_max
-    from selection as s
-    cross join terminals as t
-    where t.run_id = s.run_id
-        and t.arrived >= s.from_s
-        and t.arrived < s.to_s
-        and t.terminal = 'completed'
-        and t.decode_iid is not null
-    group by s.scope, t.decode_iid
+    group by s.scope
 ),
 by_metric as (
-    select scope, 'ttft_s' as metric, engine, ttft_n as n, ttft_p50 as p50, ttft_p90 as p90,
-        ttft_p99 as p99, ttft_max as largest
-    from by_prefill
+    select scope, 'decode_tpot_s' as metric, decode_tpot as ranks from gathered
     union all
-    select scope, 'tpot_s', engine, tpot_n, tpot_p50, tpot_p90, tpot_p99, tpot_max
-    from by_decode
-    where tpot_n > 0
+    select scope, 'tpot_s', tpot from gathered
     union all
-    select scope, 'decode_tpot_s', engine, decode_tpot_n, decode_tpot_p50, decode_tpot_p90,
-        decode_tpot_p99, decode_tpot_max
-    from by_decode
-    where decode_tpot_n > 0
+    select scope, 'ttft_s', ttft from gathered
 )
 select
-    b.scope as scope,
-    b.metric as metric,
-    b.engine as engine,
-    b.n as n,
-    b.p50 as p50,
-    b.p90 as p90,
-    b.p99 as p99,
-    b.largest as max
-from by_metric as b
-order by b.scope nulls first, b.metric nulls first, b.engine nulls first
+    m.scope as scope,
+    m.metric as metric,
+    e.value as engine,
+    rank_at(m.ranks, e.key, 0) as n,
+    rank_at(m.ranks, e.key, 50) as p50,
+    rank_at(m.ranks, e.key, 90) as p90,
+    rank_at(m.ranks, e.key, 99) as p99,
+    rank_at(m.ranks, e.key, 100) as max
+from by_metric as m
+cross join json_each(keys_of(m.ranks)) as e
+order by m.scope nulls first, m.metric nulls first, e.key nulls first

@@ -4,14 +4,16 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 
-use super::{Teller, open_to_read, select};
+use super::{Teller, read_then_open, select};
 use crate::cli::{Check, Global};
 use crate::exit::Exit;
 use crate::query::check::{Held, Limits, check};
 use crate::text::escaped;
 
 pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
-    let mut connection = open_to_read(global)?;
+    let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
+        return Ok(Exit::Interrupted);
+    };
     let teller = Teller::new(global);
     let selection = select(&mut connection, &flags.selection, teller)?;
     let limits = Limits {
@@ -51,5 +53,5 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
         return Ok(Exit::NotHeld);
     }
     let fails = findings.iter().any(|finding| finding.held == Held::No);
-    Ok(if fails { Exit::NotHeld } else { Exit::Done })
+    Ok(if fails { Exit::NotHeld } else { exit })
 }

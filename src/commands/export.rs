@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::{Teller, open_target, open_to_read, redactor, select, unread_selection};
+use super::{Teller, open_target, read_then_open, redactor, select, unread_selection};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
 use crate::exit::{Exit, Failure};
 use crate::export::{Item, Sidecar, Written, everything, resolve, write_rows};
@@ -36,7 +36,9 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         }
     }
     check_parameters(&items, given)?;
-    let mut connection = open_to_read(global)?;
+    let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
+        return Ok(Exit::Interrupted);
+    };
     check_own(&mut connection, &mut items, flags, teller)?;
     let selection = select(&mut connection, &flags.selection, teller)?;
     let selection = &selection;
@@ -74,7 +76,7 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         writeln!(target.writer(), "{}", json_escaped(&text))?;
         target.finish()?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// Checks the user's own queries against the database. With `--all`, one that cannot be asked is left out and named;

@@ -20,7 +20,7 @@ mod verify;
 use std::io::{self, IsTerminal, Write};
 
 use std::fs::Metadata;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::Utc;
@@ -45,11 +45,15 @@ use crate::text::escaped;
 /// Whatever stopped it, in words; see [`crate::exit::code_of`] for its exit code.
 pub fn run(wanted: Wanted) -> Result<Exit> {
     let global = &wanted.global;
-    // The others heed signals themselves, and a query does when it has read what is new.
+    // These heed signals themselves, some when they have read what is new.
     let heeds_signals = match &wanted.command {
-        Subcommanded::Ingest(_) | Subcommanded::Query(_) | Subcommanded::Redact(_) | Subcommanded::Slo(_) => {
-            true
-        }
+        Subcommanded::Ingest(_)
+        | Subcommanded::Query(_)
+        | Subcommanded::Show(_)
+        | Subcommanded::Check(_)
+        | Subcommanded::Export(_)
+        | Subcommanded::Redact(_)
+        | Subcommanded::Slo(_) => true,
         Subcommanded::Rejects(flags) => rejects::writes(flags),
         Subcommanded::Forget(flags) => forget::writes(flags),
         _ => false,
@@ -185,6 +189,20 @@ fn open_to_read(global: &Global) -> Result<Connection> {
     let connection = store::open_to_read(&global.db, global.busy_timeout)?;
     functions::add(&connection)?;
     Ok(connection)
+}
+
+/// Reads what is new in journals, then opens the database for reading. The exit code is that of the reading, of which
+/// `None` says that it was interrupted. From then on a signal ends the program.
+fn read_then_open(global: &Global, journals: &[PathBuf]) -> Result<(Exit, Option<Connection>)> {
+    let exit = match journals {
+        [] => Exit::Done,
+        paths => ingest::read_first(global, paths)?,
+    };
+    if exit == Exit::Interrupted {
+        return Ok((exit, None));
+    }
+    interrupt::end_on_signal()?;
+    Ok((exit, Some(open_to_read(global)?)))
 }
 
 /// Makes what the flags choose the selection of the connection, and says what its reader must know.

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::progress::Progress;
 use super::{
-    Teller, ingest, interrupt, open_to_read, redactor, select, tell_no_rows, unread_selection, write_answer,
+    Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection, write_answer,
 };
 use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::{Exit, Failure};
@@ -36,15 +36,9 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         tell_own_faults(global, &ask.catalog, teller);
         return Ok(Exit::Done);
     };
-    let exit = match ask.flags.ingest.as_slice() {
-        [] => Exit::Done,
-        paths => ingest::read_first(global, paths)?,
+    let (exit, Some(mut connection)) = read_then_open(global, &ask.flags.ingest)? else {
+        return Ok(Exit::Interrupted);
     };
-    if exit == Exit::Interrupted {
-        return Ok(exit);
-    }
-    interrupt::end_on_signal()?;
-    let mut connection = open_to_read(global)?;
     let signature = own_signature(query, &mut connection)?;
     if signature.is_some_and(|signature| !signature.reads_selection) && ask.flags.selection.is_given() {
         return Err(unread_selection(&format!("the query {}", query.name)).into());

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use rusqlite::types::ValueRef;
 
-use super::{Teller, open_to_read};
+use super::{Teller, read_then_open};
 use crate::cli::{Global, Show, ShowFormat};
 use crate::exit::Exit;
 use crate::output::target::Target;
@@ -13,21 +13,20 @@ use crate::output::{Format, diagnosis, sink};
 use crate::query::diagnosis::{Match, Understood, diagnose, find};
 use crate::query::params::targets;
 use crate::selection::resolve_run;
-use crate::text::json_escaped;
-
-/// So many requests are named when a prefix is not enough.
-const MAX_NAMED: usize = 5;
+use crate::text::{json_escaped, wall_time};
 
 pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
-    let mut connection = open_to_read(global)?;
+    let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
+        return Ok(Exit::Interrupted);
+    };
     let run = flags.run.as_deref().map(|run| resolve_run(&connection, run)).transpose()?;
-    let (understood, matches) = find(&connection, &flags.id, run.as_deref())?;
+    let found = find(&connection, &flags.id, run.as_deref())?;
     let mut target = Target::open(None)?;
-    match (understood, matches.as_slice()) {
-        (_, []) => {
+    match found.matches.as_slice() {
+        [] => {
             bail!("no request is called {:?}: a rid, a client id or the beginning of one is wanted", flags.id)
         }
-        (_, [only]) => {
+        [only] => {
             let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
             let found = diagnose(&mut connection, only.terminal_id, slo.as_ref())?;
             match flags.format {
@@ -38,29 +37,37 @@ pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
                 }
             }
         }
-        (Understood::Prefix, several) => {
-            let cut = |id: &str| id.chars().take(40).collect::<String>();
-            let named: Vec<String> = several.iter().take(MAX_NAMED).map(|one| cut(&one.rid)).collect();
-            let more = if several.len() > MAX_NAMED { ", ..." } else { "" };
-            bail!(
-                "{:?} begins the ids of {} requests: give more of it, or --run ({}{more})",
-                flags.id,
-                several.len(),
-                named.join(", ")
-            )
-        }
-        (Understood::Whole, several) => {
+        several => {
             list(target.writer(), several, flags.format)?;
-            let note = format!(
-                "{:?} names {} requests: show one by its rid, or with --run",
+            let which = match found.understood {
+                Understood::Whole => "names",
+                Understood::Prefix => "begins the ids of",
+            };
+            let shown = if found.count > several.len() as u64 {
+                format!(", of which these are the newest {}", several.len())
+            } else {
+                String::new()
+            };
+            Teller::new(global).note(&format!(
+                "{:?} {which} {} requests{shown}: show one by its rid, give --run, or list others with \
+                 `narwhal-jq query requests --client {} --since 1h`",
                 flags.id,
-                several.len()
-            );
-            Teller::new(global).note(&note);
+                found.count,
+                shell_word(&flags.id)
+            ));
         }
     }
     target.finish()?;
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+/// A text as a word of a shell's command.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat) -> Result<()> {
@@ -69,15 +76,19 @@ fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat) -> Result<()
         ShowFormat::Json => Format::Json,
     };
     let mut table = sink(format, out, false)?;
-    table.columns(&["run", "rid", "client_rid", "rel_s", "terminal"].map(str::to_owned))?;
+    let columns = ["rid", "client_rid", "run", "rel_s", "wall", "terminal", "reason", "ttft_s"];
+    table.columns(&columns.map(str::to_owned))?;
     for one in matches {
-        let client = one.client_rid.as_deref().map_or(ValueRef::Null, text);
+        let wall = one.wall.and_then(wall_time);
         table.row(&[
-            text(&one.run),
             text(&one.rid),
-            client,
+            one.client_rid.as_deref().map_or(ValueRef::Null, text),
+            text(&one.run),
             ValueRef::Real(one.rel_s),
+            wall.as_deref().map_or(ValueRef::Null, text),
             text(&one.terminal),
+            one.reason.as_deref().map_or(ValueRef::Null, text),
+            one.ttft_s.map_or(ValueRef::Null, ValueRef::Real),
         ])?;
     }
     table.end()

@@ -28,9 +28,29 @@ pub struct Match {
     pub client_rid: Option<String>,
     /// Its arrival, in seconds into the run.
     pub rel_s: f64,
+    /// Its arrival in Unix seconds, an estimate; none where the run's clock is not known.
+    pub wall: Option<f64>,
     /// How it ended.
     pub terminal: String,
+    /// Why, as far as the row says it.
+    pub reason: Option<String>,
+    /// Arrival to prefill done.
+    pub ttft_s: Option<f64>,
 }
+
+/// The requests that an id may mean.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// How the id was understood.
+    pub understood: Understood,
+    /// The newest of them, [`MAX_FOUND`] at most.
+    pub matches: Vec<Match>,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// So many requests are looked at when an id means several.
+pub const MAX_FOUND: usize = 20;
 
 /// How an id was understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,18 +61,24 @@ pub enum Understood {
     Prefix,
 }
 
-/// The requests that `id` names, of one run or of all: by their whole `rid` or `client_rid`, else by the beginning of one.
+/// The requests that `id` names, of one run or of all, the newest first: by their whole `rid` or `client_rid`, else by
+/// the beginning of one.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<(Understood, Vec<Match>)> {
-    let find = |condition: &str| -> Result<Vec<Match>> {
-        let mut statement = connection.prepare(&format!(
-            "select t.terminal_id, r.run, t.rid, t.client_rid, t.arrived - r.first_s, t.terminal
-             from terminals as t
+pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<Found> {
+    let find = |understood: Understood, condition: &str| -> Result<Found> {
+        let from = format!(
+            "from terminals as t
              join runs as r on r.run_id = t.run_id
-             where ({condition}) and (?2 is null or r.run = ?2)
-             order by r.started_at, r.run, t.arrived, t.rid"
+             where ({condition}) and (?2 is null or r.run = ?2)"
+        );
+        let mut statement = connection.prepare(&format!(
+            "select t.terminal_id, r.run, t.rid, t.client_rid, t.arrived - r.first_s, t.arrived + r.wall_offset_s,
+                 t.terminal, coalesce(t.refused_cause, t.cancelled_phase, t.error_type, t.error), t.ttft_s
+             {from}
+             order by t.arrived + r.wall_offset_s desc, r.started_at desc, r.run desc, t.arrived desc, t.rid
+             limit {MAX_FOUND}"
         ))?;
         let matches = statement.query_map(params![id, run], |row| {
             Ok(Match {
@@ -61,22 +87,31 @@ pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<(Und
                 rid: row.get(2)?,
                 client_rid: row.get(3)?,
                 rel_s: row.get(4)?,
-                terminal: row.get(5)?,
+                wall: row.get(5)?,
+                terminal: row.get(6)?,
+                reason: row.get(7)?,
+                ttft_s: row.get(8)?,
             })
         })?;
-        Ok(matches.collect::<rusqlite::Result<_>>()?)
+        let matches: Vec<Match> = matches.collect::<rusqlite::Result<_>>()?;
+        let count = if matches.len() < MAX_FOUND {
+            matches.len() as u64
+        } else {
+            connection.query_row(&format!("select count(*) {from}"), params![id, run], |row| row.get(0))?
+        };
+        Ok(Found { understood, matches, count })
     };
     // A caller may name its request as another one is called: the router's own id comes first.
-    let own = find("t.rid = ?1")?;
-    if own.len() == 1 {
-        return Ok((Understood::Whole, own));
+    let own = find(Understood::Whole, "t.rid = ?1")?;
+    if own.count == 1 {
+        return Ok(own);
     }
-    let whole = find("t.rid = ?1 or t.client_rid = ?1")?;
-    if !whole.is_empty() || id.is_empty() {
-        return Ok((Understood::Whole, whole));
+    let whole = find(Understood::Whole, "t.rid = ?1 or t.client_rid = ?1")?;
+    if whole.count > 0 || id.is_empty() {
+        return Ok(whole);
     }
     let begins = "substr(t.rid, 1, length(?1)) = ?1 or substr(t.client_rid, 1, length(?1)) = ?1";
-    Ok((Understood::Prefix, find(begins)?))
+    find(Understood::Prefix, begins)
 }
 
 /// A request with everything that explains it.

@@ -1,6 +1,8 @@
 //! The tool's own SQL functions. No view and no canned definition uses one: the file stays readable for
 //! every other program.
 
+use std::collections::BTreeMap;
+
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
@@ -14,6 +16,9 @@ use rusqlite::{Connection, Error, Result};
 /// - `ranks(x, above)`, for the tool's own statements: all of [`PERCENTS`] at once, to be read by
 ///   `rank_of(ranks, percent)`; `above` more values lie above all of x, and a percentile among them is null. The 100th
 ///   is the largest x.
+/// - `ranks_by(key, x)`, for the same: as `ranks(x, 0)`, apart for each text `key`, to be read by `keys_of(ranks)`, a
+///   JSON array, and `rank_at(ranks, place in it, percent)`; `percent` 0 is how many values there are. It saves sorting
+///   rows into groups.
 ///
 /// # Errors
 /// When SQLite refuses.
@@ -24,6 +29,18 @@ pub fn add(connection: &Connection) -> Result<()> {
     connection.create_aggregate_function("median", 1, flags, Median)?;
     connection.create_aggregate_function("ranks", 2, flags, Ranks)?;
     add_math(connection, flags)?;
+    connection.create_aggregate_function("ranks_by", 2, flags, RanksBy)?;
+    connection.create_scalar_function("keys_of", 1, flags, |context| {
+        let ValueRef::Blob(ranks) = context.get_raw(0) else { return Ok(None) };
+        let keys = ranks.get(..8).and_then(|len| <[u8; 8]>::try_from(len).ok()).map(u64::from_le_bytes);
+        let keys = keys.and_then(|len| ranks.get(8..8 + usize::try_from(len).ok()?));
+        Ok(keys.and_then(|keys| std::str::from_utf8(keys).ok()).map(str::to_owned))
+    })?;
+    connection.create_scalar_function("rank_at", 3, flags, |context| {
+        let ValueRef::Blob(ranks) = context.get_raw(0) else { return Ok(Value::Null) };
+        let (at, percent): (usize, usize) = (context.get(1)?, context.get(2)?);
+        Ok(rank_at(ranks, at, percent).unwrap_or(Value::Null))
+    })?;
     connection.create_scalar_function("rank_of", 2, flags, |context| {
         let ValueRef::Blob(ranks) = context.get_raw(0) else { return Ok(None) };
         let percent: usize = context.get(1)?;
@@ -208,26 +225,92 @@ impl Aggregate<(Vec<f64>, usize), Option<Vec<u8>>> for Ranks {
         collect(context, values)
     }
 
-    /// Ranks from below: what was selected first parts the values, so that each later one looks at fewer.
     fn finalize(&self, _: &mut Context<'_>, collected: Option<(Vec<f64>, usize)>) -> Result<Option<Vec<u8>>> {
         let Some((mut values, above)) = collected.filter(|(values, _)| !values.is_empty()) else { return Ok(None) };
-        let n = values.len();
         let mut ranks = Vec::with_capacity(PERCENTS.len() * 8);
-        let mut done = 0;
-        let mut last = f64::NAN;
-        for percent in PERCENTS {
-            let at = if percent == 100 { Some(n - 1) } else { place(n + above, percent).filter(|at| *at < n) };
-            let value = at.map_or(f64::NAN, |at| {
-                if at >= done {
-                    last = *values[done..].select_nth_unstable_by(at - done, f64::total_cmp).1;
-                    done = at + 1;
-                }
-                last
-            });
-            ranks.extend(value.to_le_bytes());
+        write_ranks(&mut values, above, &mut ranks);
+        Ok(Some(ranks))
+    }
+}
+
+/// Appends the [`PERCENTS`] of values, above which `above` more lie; not a number for one among those. From below:
+/// what was selected first parts the values, so that each later one looks at fewer.
+fn write_ranks(values: &mut [f64], above: usize, ranks: &mut Vec<u8>) {
+    let n = values.len();
+    let mut done = 0;
+    let mut last = f64::NAN;
+    for percent in PERCENTS {
+        let at = if percent == 100 { n.checked_sub(1) } else { place(n + above, percent).filter(|at| *at < n) };
+        let value = at.map_or(f64::NAN, |at| {
+            if at >= done {
+                last = *values[done..].select_nth_unstable_by(at - done, f64::total_cmp).1;
+                done = at + 1;
+            }
+            last
+        });
+        ranks.extend(value.to_le_bytes());
+    }
+}
+
+/// Values by key. Most rows have the key of a row before.
+#[derive(Default)]
+struct ByKey {
+    at: BTreeMap<Vec<u8>, usize>,
+    values: Vec<Vec<f64>>,
+}
+
+struct RanksBy;
+
+impl Aggregate<ByKey, Option<Vec<u8>>> for RanksBy {
+    fn init(&self, _: &mut Context<'_>) -> Result<ByKey> {
+        Ok(ByKey::default())
+    }
+
+    fn step(&self, context: &mut Context<'_>, by_key: &mut ByKey) -> Result<()> {
+        let (ValueRef::Text(key), value) = (context.get_raw(0), context.get_raw(1)) else { return Ok(()) };
+        let value = match value {
+            ValueRef::Real(real) => real,
+            ValueRef::Integer(int) => int as f64,
+            _ => return Ok(()),
+        };
+        let at = match by_key.at.get(key) {
+            Some(at) => *at,
+            None => {
+                by_key.at.insert(key.to_vec(), by_key.values.len());
+                by_key.values.push(Vec::new());
+                by_key.values.len() - 1
+            }
+        };
+        by_key.values[at].push(value);
+        Ok(())
+    }
+
+    /// The length of the JSON array of the keys, that array, and for each key the count and [`PERCENTS`].
+    fn finalize(&self, _: &mut Context<'_>, by_key: Option<ByKey>) -> Result<Option<Vec<u8>>> {
+        let Some(mut by_key) = by_key.filter(|by_key| !by_key.at.is_empty()) else { return Ok(None) };
+        let keys: Vec<_> = by_key.at.keys().map(|key| String::from_utf8_lossy(key)).collect();
+        let keys = serde_json::to_string(&keys).map_err(|error| user_error(error.to_string()))?;
+        let mut ranks = (keys.len() as u64).to_le_bytes().to_vec();
+        ranks.extend(keys.as_bytes());
+        for at in by_key.at.values() {
+            let values = &mut by_key.values[*at];
+            ranks.extend((values.len() as u64).to_le_bytes());
+            write_ranks(values, 0, &mut ranks);
         }
         Ok(Some(ranks))
     }
+}
+
+/// What `rank_at` reads of what `ranks_by` gives.
+fn rank_at(ranks: &[u8], at: usize, percent: usize) -> Option<Value> {
+    let word = |from: usize| ranks.get(from..from + 8).and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
+    let keys = usize::try_from(u64::from_le_bytes(word(0)?)).ok()?;
+    let first = 8 + keys + at * 8 * (1 + PERCENTS.len());
+    if percent == 0 {
+        return Some(Value::Integer(i64::from_le_bytes(word(first)?)));
+    }
+    let place = PERCENTS.iter().position(|known| *known == percent)?;
+    Some(Value::Real(f64::from_le_bytes(word(first + 8 + place * 8)?)))
 }
 
 #[cfg(test)]
@@ -274,6 +357,39 @@ mod tests {
                 let found = ask(&format!("select rank_of(ranks(x, {above}), {percent}) from t"));
                 prop_assert_eq!(found, by_definition(&more, percent).filter(|value| value.is_finite()));
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ranks_by_key_are_those_of_each_key(rows in prop::collection::vec(("[ab\"é]{0,2}", 0.0..9.0), 0..60)) {
+            let connection = connection();
+            connection.execute_batch("create table k (key, x)").expect("a table");
+            for row in &rows {
+                connection.execute("insert into k values (?1, ?2), (null, 1.0), ('a', null)", (&row.0, row.1)).expect("rows");
+            }
+            let mut find = connection.prepare(
+                "with r as materialized (select ranks_by(key, x) as ranks from k)
+                 select j.value, rank_at(r.ranks, j.key, 0), rank_at(r.ranks, j.key, 90), rank_at(r.ranks, j.key, 100)
+                 from r, json_each(keys_of(r.ranks)) as j",
+            ).expect("a statement");
+            let found: Vec<(String, i64, f64, f64)> = find
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+                .expect("an answer")
+                .map(|row| row.expect("a row"))
+                .collect();
+            let mut by_key: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+            for (key, x) in rows {
+                by_key.entry(key).or_default().push(x);
+            }
+            let expected: Vec<_> = by_key
+                .into_iter()
+                .map(|(key, values)| {
+                    let of = |percent| by_definition(&values, percent).expect("a value");
+                    (key, values.len() as i64, of(90), of(100))
+                })
+                .collect();
+            prop_assert_eq!(found, expected);
         }
     }
 

@@ -291,3 +291,31 @@ fn an_archive_that_was_read_is_not_unpacked_again_by_one_that_follows() {
     assert_counts(&follower.ends_well(), 10, 5, 3, 0);
     assert_eq!(lab.number("select count(*) from archives"), 2);
 }
+
+#[test]
+fn the_wall_clock_of_a_followed_run_is_known_within_a_second_and_a_half() {
+    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64();
+    // A router that began just now, on a host that is up for 5000 s.
+    let run = format!("{}-0000000a", now().floor());
+    let true_s = now() - 5000.0;
+    let row = |number: u64| {
+        super::harness::terminal(&run, &format!("r{number}"), now() - true_s)
+            .replace("\"terminal\"", "\"duration_s\": 0.0, \"terminal\"")
+            + "\n"
+    };
+    let lab = lab();
+    fs::write(lab.path(J), row(0)).unwrap();
+    let follower = Follower::of(&lab, &[J]);
+    for number in 1..4 {
+        follower.reaches(number, 0);
+        append(&lab, J, row(number as u64).as_bytes());
+    }
+    follower.reaches(4, 0);
+    let sql = format!("select wall_basis, abs(wall_offset_s - {true_s:?}) from runs");
+    let found = lab.rows(&sql).remove(0);
+    let [rusqlite::types::Value::Text(basis), rusqlite::types::Value::Real(off_s)] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(basis, "start+file");
+    assert!(*off_s < 1.5, "{off_s}");
+}

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::harness::{Contents, Lab, assert_same_contents, fixture};
+use crate::harness::{Contents, Lab, fixture};
 
 /// Asserts that the kept counts are those of the rows, counted anew in another way than the program's.
 #[track_caller]
@@ -88,46 +88,6 @@ fn kept(lab: &Lab) -> Contents {
     contents.retain(|(name, _)| name.ends_with("_counts"));
     assert_eq!(contents.len(), 2);
     contents
-}
-
-#[test]
-fn a_database_of_schema_1_is_brought_up_to_date_with_its_counts() {
-    let (first, second) = halves();
-    let whole = Lab::new();
-    let odd = json!({
-        "schema": "narwhal.journal", "schema_version": 1, "run": "1-a", "rid": "odd", "arrived": 1.0,
-        "terminal": "completed", "ttft_s": -1.5, "tpot_s": 0, "duration_s": 1e308, "prefill_iid": "",
-        "attempts": 1,
-    });
-    let first = [&first[..], format!("{odd}\n").as_bytes()].concat();
-    whole.write("a.jsonl", &first);
-    whole.ingest("a.jsonl");
-
-    let old = Lab::new();
-    let database = Connection::open(old.path("narwhal.db")).unwrap();
-    database.execute_batch(include_str!("../../migrations/0001_journal.sql")).unwrap();
-    database.pragma_update(None, "application_id", 0x4e4a_5131).unwrap();
-    database.pragma_update(None, "user_version", 1).unwrap();
-    database.execute("attach ?1 as whole", [whole.path("narwhal.db").to_str().unwrap()]).unwrap();
-    for table in
-        ["sources", "builds", "runs", "run_sources", "terminals", "attempt_failures", "events", "rejects"]
-    {
-        // Of the columns that there were then.
-        let columns = format!("select group_concat(name) from pragma_table_info('{table}', 'main')");
-        let columns: String = database.query_row(&columns, [], |row| row.get(0)).unwrap();
-        let columns = columns.replace(",by,", ",\"by\",");
-        let copy = format!("insert into main.{table} ({columns}) select {columns} from whole.{table}");
-        database.execute(&copy, []).unwrap();
-    }
-    database.close().unwrap();
-
-    old.run(&["query", "outcomes"]).exits(1).says("the database has schema 1, this narwhal-jq reads ");
-    for lab in [&whole, &old] {
-        lab.write("b.jsonl", &second);
-        lab.ingest("b.jsonl");
-        assert_kept(lab);
-    }
-    assert_same_contents(&old, &whole, "brought up to date");
 }
 
 #[test]

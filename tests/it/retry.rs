@@ -13,8 +13,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use super::forget::{self, assert_sound, text, three_runs};
-use super::harness::{Contents, Lab, say};
+use super::forget::{assert_sound, assert_stored, stored, text, three_runs};
+use super::harness::{Lab, say};
 use super::journals::{
     Dice, build, event, journal, retried_terminal, rid, run_name, short_terminal, wall_event,
 };
@@ -72,33 +72,14 @@ fn at_once(lines: &[String]) -> Lab {
     lab
 }
 
-/// What is stored, but for when the last row was written that may bound a clock: late rows do not.
-fn stored(lab: &Lab) -> Contents {
-    let mut contents = forget::stored(lab);
-    let (_, met) = contents.iter_mut().find(|(table, _)| table == "run_sources").unwrap();
-    for row in met {
-        row.remove(3);
-    }
-    contents
-}
-
-#[track_caller]
-fn assert_stored(lab: &Lab, expected: &Contents, what: &str) {
-    for ((table, found), (_, expected)) in stored(lab).iter().zip(expected) {
-        assert_eq!(found, expected, "{what}: {table}");
-    }
-}
-
 #[track_caller]
 fn retry(lab: &Lab) -> serde_json::Value {
     lab.run(&["rejects", "retry", "--format", "json"]).exits(0).json()
 }
 
-/// Without lifecycle events: rows that are read late do not bound a clock.
 fn lines() -> Vec<String> {
     let [a, b] = [1, 2].map(run_name);
     let mut lines = three_runs();
-    lines.retain(|line| !line.contains("engine_lifecycle"));
     lines.extend([
         format!("{}{}", short_terminal(&a, 21), short_terminal(&b, 21)),
         short_terminal(&b, 22).replace("0.25", "NaN"),

@@ -322,7 +322,7 @@ impl World {
         ];
         let mut selections: Vec<Chosen> = texts.iter().map(|text| Chosen::flags(text)).collect();
         selections.push(Chosen::Rows(self.windows()));
-        let apart = self.windows().into_iter().filter(|(scope, ..)| !["both", "whole"].contains(&scope.as_str()));
+        let apart = self.windows().into_iter().filter(|(scope, ..)| !["both", "whole", "late"].contains(&scope.as_str()));
         selections.push(Chosen::Rows(apart.collect()));
         selections
     }

@@ -85,8 +85,16 @@ fn assert_sound(connection: &Connection, name: &str, sql: &str, plan: &str) {
         let is_scan = line.starts_with("SCAN ") && of.iter().all(|of| rows.contains(&of.as_str()));
         assert!(!is_scan, "{name} reads all of a table: {line}\n{plan}");
     }
-    if ["attainment", "latency", "outcomes", "outcomes-whole"].contains(&name) {
-        assert!(!plan.contains("USE TEMP B-TREE FOR GROUP BY"), "{name} sorts for its groups\n{plan}");
+    let lines: Vec<&str> = plan.lines().map(str::trim).collect();
+    for lines in lines.windows(2).filter(|lines| lines[1] == "USE TEMP B-TREE FOR GROUP BY") {
+        // Few requests do not complete, and of counts there are a few for each run.
+        let is_small = lines[0].contains("terminals_not_completed") || lines[0].starts_with("SEARCH c USING PRIMARY KEY");
+        let is_fine = match name {
+            "attainment" | "latency" => false,
+            "outcomes" | "outcomes-whole" => is_small,
+            _ => true,
+        };
+        assert!(is_fine, "{name} sorts for its groups\n{plan}");
     }
 }
 
