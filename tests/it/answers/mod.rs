@@ -12,12 +12,12 @@ mod program;
 mod reference;
 mod shell;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::Parser;
@@ -63,16 +63,11 @@ impl World {
         for (folder, journal) in journals {
             fs::create_dir_all(lab.path(folder)).unwrap();
             let copy = lab.path(folder).join(journal.file_name().unwrap());
-            fs::copy(journal, &copy).unwrap();
+            // The original may be read-only, and a copy would be.
+            fs::write(&copy, fs::read(journal).unwrap()).unwrap();
             let written_s = written_s(journal);
             now = now.max(written_s);
-            let modified = SystemTime::UNIX_EPOCH + Duration::from_secs_f64(written_s);
-            let file = File::options().append(true).open(&copy).or_else(|_| {
-                // The original may be read-only.
-                fs::remove_file(&copy).and_then(|()| fs::write(&copy, fs::read(journal)?))?;
-                File::options().append(true).open(&copy)
-            });
-            file.unwrap().set_modified(modified).unwrap();
+            harness::set_modified(&copy, written_s);
             lab.run(&["ingest", copy.to_str().unwrap()]).exits(0);
             copies.push(copy);
         }
