@@ -1,4 +1,4 @@
--- events: what the router did and saw, in the order it was written
+-- events: what the router did and saw, in the order it happened
 -- group: runs and events
 -- caveat: stepped clock
 --

@@ -40,7 +40,6 @@ waited as (
     from asked as a
     cross join attempt_failures as f
     where f.terminal_id = a.terminal_id
-        and a.retried = 1
         and f.retry_scheduled = 1
     group by a.scope
 )

@@ -3,19 +3,20 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use narwhal_jq::text::escaped;
+use narwhal_jq::output::screen;
+use narwhal_jq::text::{escaped, wrapped};
 use narwhal_jq::{cli, commands, exit};
 
 fn main() -> ExitCode {
     let exit = match cli::parse().and_then(commands::run) {
         Ok(exit) => exit,
         Err(error) => {
-            let exit = exit::code_of(&error);
-            if exit != exit::Exit::Done {
-                // Nothing can be done when stderr is closed.
-                let _ = writeln!(std::io::stderr(), "error: {}", escaped(&format!("{error:#}")));
-            }
-            exit
+            // Nothing can be done when stderr is closed.
+            let message = format!("error: {}", escaped(&format!("{error:#}")));
+            let message = screen::width_of_stderr()
+                .map_or_else(|| message.clone(), |width| wrapped(&message, width, 2));
+            let _ = writeln!(std::io::stderr(), "{message}");
+            exit::code_of(&error)
         }
     };
     ExitCode::from(exit as u8)

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthStr;
+
 /// Whether a character may not reach a terminal: control, C1 and bidirectional ones, line and
 /// paragraph separators.
 pub fn is_hostile(c: char) -> bool {
@@ -31,6 +33,27 @@ pub fn cut(text: &str, len: usize) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
     }
+}
+
+/// Text in lines of at most so many characters, broken between words; the lines behind the first begin with
+/// `indent` spaces. A longer word, as a path, stays whole.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len() + 16);
+    let (mut at, mut has_word) = (0, false);
+    for (number, word) in text.split(' ').enumerate() {
+        let len = word.width();
+        if has_word && at + 1 + len > width {
+            let _ = write!(wrapped, "\n{:indent$}{word}", "");
+            at = indent + len;
+        } else {
+            has_word |= len > 0;
+            let gap = usize::from(number > 0);
+            wrapped.push_str(if number > 0 { " " } else { "" });
+            wrapped.push_str(word);
+            at += gap + len;
+        }
+    }
+    wrapped
 }
 
 /// Text as a JSON string, hostile characters as `\u` escapes.
@@ -83,7 +106,8 @@ pub fn full(real: f64) -> String {
 /// A number for eyes: up to six decimals, or three significant digits of a small one.
 pub fn rounded(real: f64) -> String {
     if real != 0.0 && real.abs() < 1e-3 {
-        return format!("{real:.2e}");
+        let decimals = (2.0 - real.abs().log10().floor()).min(30.0) as usize;
+        return format!("{real:.decimals$}");
     }
     if real.abs() >= 1e15 {
         return full(real);
@@ -110,6 +134,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7, 2), "one two\n  three");
+        assert_eq!(wrapped("a /very/long/path b", 6, 2), "a\n  /very/long/path\n  b");
+        assert_eq!(wrapped("two  spaces", 80, 2), "two  spaces");
+    }
+
+    #[test]
     fn hostile_characters_are_escaped_and_others_are_not() {
         let hostile = "a\u{1b}[31m\n\u{202e}b\u{85}\u{2028}é日";
         assert_eq!(escaped(hostile), "a\\u{1b}[31m\\n\\u{202e}b\\u{85}\\u{2028}é日");
@@ -131,7 +162,7 @@ mod tests {
     fn numbers_are_full_for_programs_and_rounded_for_eyes() {
         for (real, all, eyes) in [
             (0.019927882000047248, "0.019927882000047248", "0.019928"),
-            (2.5247999928e-5, "0.000025247999928", "2.52e-5"),
+            (2.5247999928e-5, "0.000025247999928", "0.0000252"),
             (5.0, "5.0", "5"),
             (0.0, "0.0", "0"),
             (-12.5, "-12.5", "-12.5"),

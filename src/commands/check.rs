@@ -1,12 +1,13 @@
 //! `check`: exit 6 when something does not hold.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 
 use super::{Teller, read_then_open, select};
 use crate::cli::{Check, Global};
 use crate::exit::Exit;
+use crate::output::stdout::stdout;
 use crate::query::check::{Held, Limits, check};
 use crate::text::escaped;
 
@@ -32,7 +33,7 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
         }
     };
     let (findings, caveats) = check(&mut connection, &selection, &limits, given)?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     for finding in &findings {
         let held = match finding.held {
             Held::Yes => "holds",

@@ -1,6 +1,6 @@
 //! `forget`: delete whole runs, or take that back.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::{Teller, interrupt, open_to_read, status};
 use crate::cli::{Forget, Global};
 use crate::exit::{Exit, Failure};
+use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::store::forgotten::{self, Candidate, Holding};
 use crate::store::{self, sources};
@@ -106,7 +107,7 @@ fn list(connection: &Connection, chosen: &[Candidate]) -> Result<()> {
         |row| row.get(0),
     )?;
     let bytes_a_row = used.max(0.0) / Holding::of_all(connection)?.rows().max(1) as f64;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let mut table = sink(Format::Table, &mut out, false)?;
     let columns = ["run", "started_at", "terminals", "attempt_failures", "events", "bytes_about"];
     table.columns(&columns.map(str::to_owned))?;

@@ -13,6 +13,7 @@ use crate::cli::{Global, Ingest, SummaryFormat};
 use crate::exit::{Exit, Failure};
 use crate::ingest::{Counters, FileReport, Options, Summary, Watcher, follow, ingest};
 use crate::journal::inputs;
+use crate::output::stdout::stdout;
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
@@ -27,7 +28,7 @@ pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
         SummaryFormat::Text => tell(teller, &summary),
         SummaryFormat::Json => {
             let text = serde_json::to_string(&summary).map_err(io::Error::from)?;
-            writeln!(io::stdout(), "{}", json_escaped(&text))?;
+            writeln!(stdout(), "{}", json_escaped(&text))?;
         }
     }
     Ok(exit)

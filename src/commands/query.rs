@@ -5,19 +5,22 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
+use super::guard::refuse_input;
 use super::progress::Progress;
 use super::{
     Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection, write_answer,
 };
 use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::{Exit, Failure};
+use crate::output::screen;
+use crate::output::stdout::stdout;
 use crate::query::catalog::{self, Query};
 use crate::query::datasette::metadata;
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
 use crate::query::written::written;
 use crate::query::{caveats, faster, params};
-use crate::text::json_escaped;
+use crate::text::{json_escaped, wrapped};
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
@@ -28,7 +31,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         let metadata = metadata(&stem, &ask.catalog);
         let text = serde_json::to_string_pretty(&metadata).map_err(io::Error::from)?;
-        writeln!(io::stdout(), "{}", json_escaped(&text))?;
+        writeln!(stdout(), "{}", json_escaped(&text))?;
         return Ok(Exit::Done);
     }
     let Some(query) = &ask.query else {
@@ -49,9 +52,10 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
     })?;
     if ask.flags.sql {
-        writeln!(io::stdout(), "{};", written(query, &selection, &bound)?)?;
+        writeln!(stdout(), "{};", written(query, &selection, &bound)?)?;
         return Ok(exit);
     }
+    refuse_input(ask.flags.output.output.as_deref(), ask.flags.privacy.key.as_deref(), "the key, too")?;
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
     let sql = faster::statement(query, &selection);
@@ -117,7 +121,7 @@ fn check_by(query: &Query, flags: &SelectionFlags) -> Result<()> {
 
 /// The catalog in groups, a line each.
 fn list(catalog: &[Query]) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let width = catalog.iter().map(|query| query.name.len()).max().unwrap_or(0);
     let mut groups: Vec<&str> = Vec::new();
     for query in catalog {
@@ -128,7 +132,12 @@ fn list(catalog: &[Query]) -> Result<()> {
     for group in groups {
         writeln!(out, "{group}")?;
         for query in catalog.iter().filter(|query| query.group == group) {
-            writeln!(out, "  {:width$}  {}", query.name, query.purpose)?;
+            let line = format!("  {:width$}  {}", query.name, query.purpose);
+            let line = match screen::width_of_stdout() {
+                Some(columns) => wrapped(&line, columns, width + 4),
+                None => line,
+            };
+            writeln!(out, "{line}")?;
         }
         writeln!(out)?;
     }

@@ -5,6 +5,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result};
 
+use super::guard::refuse_input;
 use super::{Teller, answer, open_to_read, select, tell_no_rows, unread_selection};
 use crate::cli::{Global, Sql};
 use crate::exit::Exit;
@@ -22,6 +23,7 @@ pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
         }
         (None, statement) => statement.unwrap_or_default().to_owned(),
     };
+    refuse_input(flags.output.output.as_deref(), flags.file.as_deref(), "the SQL, too")?;
     let mut connection = open_to_read(global)?;
     let teller = Teller::new(global);
     if flags.selection.is_given() && !signature(&mut connection, &sql)?.reads_selection {

@@ -11,6 +11,7 @@ use super::open_to_read;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::journal::compression::unpacked;
+use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Resumption, Source};
@@ -18,7 +19,7 @@ use crate::store::{forgotten, schema};
 
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(stdout());
     let size = global.db.metadata().map_or(0, |metadata| metadata.len());
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     writeln!(out, "database          {}", global.db.display())?;

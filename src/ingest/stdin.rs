@@ -55,7 +55,8 @@ fn from_position(mut file: File, offset: u64) -> io::Result<File> {
 
 /// Standard input by way of a thread.
 struct Pump<'s> {
-    pieces: Receiver<io::Result<Vec<u8>>>,
+    /// Nothing where no thread can be started: then it is read as it is asked for, and waited for.
+    pieces: Option<Receiver<io::Result<Vec<u8>>>>,
     piece: Cursor<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
     stop: &'s AtomicBool,
@@ -67,7 +68,7 @@ impl<'s> Pump<'s> {
         let waiting = Arc::new(AtomicUsize::new(0));
         let sent = Arc::clone(&waiting);
         // It ends with the input, or with the process.
-        std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             loop {
                 let mut piece = vec![0; PIECE];
                 let read = io::stdin().read(&mut piece).map(|len| {
@@ -84,7 +85,7 @@ impl<'s> Pump<'s> {
                 }
             }
         });
-        Self { pieces, piece: Cursor::new(Vec::new()), waiting, stop }
+        Self { pieces: thread.is_ok().then_some(pieces), piece: Cursor::new(Vec::new()), waiting, stop }
     }
 }
 
@@ -95,7 +96,8 @@ impl Read for Pump<'_> {
             if len > 0 || buffer.is_empty() {
                 return Ok(len);
             }
-            match self.pieces.recv_timeout(Duration::from_millis(50)) {
+            let Some(pieces) = &self.pieces else { return io::stdin().read(buffer) };
+            match pieces.recv_timeout(Duration::from_millis(50)) {
                 Ok(piece) => {
                     self.waiting.fetch_sub(1, Ordering::Relaxed);
                     self.piece = Cursor::new(piece?);

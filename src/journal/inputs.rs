@@ -74,6 +74,11 @@ pub fn find(path: &Path) -> Result<Found> {
     Ok(Found { inputs, skipped })
 }
 
+/// The journal that a file's name is of, without what rotation and packing add to it.
+pub fn journal_of(name: &str) -> Option<String> {
+    age_by_name(name).map(|(journal, ..)| journal)
+}
+
 /// Sorts the journals of a folder: by journal, then by how old the rotation's name says they are.
 type Age = (String, u8, std::cmp::Reverse<u64>, String);
 

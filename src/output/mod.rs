@@ -3,15 +3,67 @@
 pub mod csv;
 pub mod diagnosis;
 mod json;
+pub mod made;
+mod numbers;
+pub mod place;
+pub mod screen;
+pub mod stdout;
 mod table;
 pub mod target;
 pub mod workbook;
 
+use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Result;
 use clap::ValueEnum;
+use rusqlite::types::ValueRef;
 
 use crate::query::run::Sink;
+
+/// A sink that ends an answer when nobody reads it any more: with [`NobodyReads`], at the next row.
+pub struct WhileRead<S> {
+    sink: S,
+    unread: Arc<AtomicBool>,
+}
+
+impl<S> WhileRead<S> {
+    /// A sink before one that writes where `unread` tells.
+    pub fn new(sink: S, unread: Arc<AtomicBool>) -> Self {
+        Self { sink, unread }
+    }
+}
+
+impl<S: Sink> Sink for WhileRead<S> {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.sink.columns(names)
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        if self.unread.load(Ordering::Relaxed) {
+            return Err(NobodyReads.into());
+        }
+        self.sink.row(cells)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.sink.end()
+    }
+}
+
+/// Nobody reads an answer any more: no failure.
+#[derive(Debug)]
+pub struct NobodyReads;
+
+impl fmt::Display for NobodyReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads the answer any more")
+    }
+}
+
+impl std::error::Error for NobodyReads {}
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,11 +2,14 @@
 //!
 //! Rows go to temporary files as they come, so memory does not grow with them.
 
+use std::cell::Cell;
 use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use rusqlite::types::ValueRef;
-use rust_xlsxwriter::{Format, Workbook as Book, Worksheet};
+use rust_xlsxwriter::{Format, Workbook as Book, Worksheet, XlsxError};
 
 use crate::query::run::Sink;
 use crate::text;
@@ -22,6 +25,56 @@ const MAX_NAME: usize = 31;
 
 /// A larger integer is no exact number in a spreadsheet: it goes as text.
 const MAX_EXACT: u64 = 1 << 53;
+
+thread_local! {
+    /// Whether what panics on this thread is told as an error.
+    static IS_TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something with the workbook, which panics when its temporary files cannot be written: an error.
+fn told(act: impl FnOnce() -> Result<()>) -> Result<()> {
+    static QUIETED: Once = Once::new();
+    QUIETED.call_once(|| {
+        let loud = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_TOLD.get() {
+                loud(panic);
+            }
+        }));
+    });
+    IS_TOLD.set(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(act));
+    IS_TOLD.set(false);
+    match outcome {
+        Ok(Err(error)) => match error.downcast_ref() {
+            Some(XlsxError::TempFileError(_, cause)) => Err(anyhow!("{}", temporary(&cause.to_string()))),
+            _ => Err(error),
+        },
+        Ok(done) => done,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err(anyhow!("{}", temporary(&cause_of(&text.unwrap_or_default()))))
+        }
+    }
+}
+
+/// Why the temporary files cannot be written: tried again, since a panic shows it for programmers only.
+fn cause_of(panic: &str) -> String {
+    let tried = tempfile::tempfile().and_then(|mut file| file.write_all(&[0; 1 << 16]));
+    match tried {
+        Err(error) => error.to_string(),
+        Ok(()) => match panic.split_once("message: \"").and_then(|(_, rest)| rest.split_once('"')) {
+            Some((message, _)) => message.to_owned(),
+            None => "is there room for the whole workbook?".to_owned(),
+        },
+    }
+}
+
+fn temporary(cause: &str) -> String {
+    let folder = std::env::temp_dir();
+    format!("a workbook needs temporary files in {}: {cause}; TMPDIR names another folder", folder.display())
+}
 
 /// A workbook that is being filled.
 pub struct Workbook {
@@ -58,7 +111,7 @@ impl Workbook {
     /// # Errors
     /// When it cannot be written.
     pub fn save(mut self, out: &mut (dyn Write + Send)) -> Result<()> {
-        Ok(self.book.save_to_writer(out)?)
+        told(|| Ok(self.book.save_to_writer(out)?))
     }
 }
 
@@ -80,14 +133,19 @@ impl Sheet<'_> {
         self.row = 0;
         let ending = if self.part == 1 { String::new() } else { format!(" ({})", self.part) };
         let kept: String = self.name.chars().take(MAX_NAME - ending.len()).collect();
-        let sheet = self.workbook.book.add_worksheet_with_constant_memory()?;
-        sheet
-            .set_name(format!("{}{ending}", kept.trim_end()))
-            .with_context(|| format!("the sheet {kept}"))?;
-        sheet.set_freeze_panes(1, 0)?;
-        for (column, name) in (0..).zip(&self.names) {
-            sheet.write_string_with_format(0, column, name, &self.workbook.header)?;
-        }
+        let Workbook { book, header, .. } = &mut *self.workbook;
+        let names = &self.names;
+        told(|| {
+            let sheet = book.add_worksheet_with_constant_memory()?;
+            sheet
+                .set_name(format!("{}{ending}", kept.trim_end()))
+                .with_context(|| format!("the sheet {kept}"))?;
+            sheet.set_freeze_panes(1, 0)?;
+            for (column, name) in (0..).zip(names) {
+                sheet.write_string_with_format(0, column, name, header)?;
+            }
+            Ok(())
+        })?;
         self.workbook.sheets += 1;
         Ok(())
     }
@@ -118,10 +176,20 @@ impl Sink for Sheet<'_> {
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
         if self.row == self.workbook.max_rows {
-            self.end_part()?;
+            told(|| self.end_part())?;
             self.begin_part()?;
         }
         self.row += 1;
+        told(|| self.write_row(cells))
+    }
+
+    fn end(&mut self) -> Result<()> {
+        told(|| self.end_part())
+    }
+}
+
+impl Sheet<'_> {
+    fn write_row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
         let row = self.row;
         for (at, cell) in cells.iter().enumerate() {
             let column = u16::try_from(at)?;
@@ -146,12 +214,6 @@ impl Sink for Sheet<'_> {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
-        self.end_part()
-    }
-}
-
-impl Sheet<'_> {
     fn write_text(&mut self, row: u32, column: u16, text: &str) -> Result<usize> {
         // A spreadsheet counts UTF-16 units.
         let mut units = 0;

@@ -92,6 +92,11 @@ impl Source {
         Ok(self.position_in(file, &head)?.is_some())
     }
 
+    /// Whether something was read of it, and a file that begins with `head` may hold that.
+    pub fn may_begin(&self, head: &[u8]) -> bool {
+        self.offset > 0 && self.begins(head)
+    }
+
     fn position(&self, head: Vec<u8>, tail: Vec<u8>) -> Position {
         Position { offset: self.offset, lines: self.lines, head, tail }
     }
@@ -405,7 +410,8 @@ pub struct Progress<'p> {
 pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Result<()> {
     connection.execute(
         "update sources
-         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8
+         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8,
+             written_by_s = coalesce(?9, written_by_s)
          where source_id = ?1 and offset_bytes <= ?5",
         params![
             source_id,
@@ -416,6 +422,7 @@ pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Re
             to.lines,
             hash(to.head),
             hash(to.tail),
+            to.written_by_s,
         ],
     )?;
     // A stream that began before the source was to be read again goes on behind, and leaves this.

@@ -236,7 +236,10 @@ impl<'c> Writer<'c> {
     /// As [`Writer::commit`].
     pub fn commit_late(&mut self, run_rows: u64) -> Result<Vec<String>> {
         self.source.run_rows += run_rows;
-        self.save_runs(None)?;
+        // They stood in what was read.
+        let sql = "select written_by_s from sources where source_id = ?1";
+        let written_by_s = self.connection.query_row(sql, [self.source.source_id], |row| row.get(0))?;
+        self.save_runs(written_by_s)?;
         self.infer_again()?;
         self.save_source()?;
         self.connection.execute_batch("commit")?;

@@ -226,14 +226,15 @@ impl Lab {
 
     /// Every table's rows, in the order of their keys.
     ///
-    /// Where a file lies differs from lab to lab, and is no part of what was read: it is left out.
+    /// Where a file lies and when it was written differs from lab to lab, and is no part of what was read: it is
+    /// left out.
     pub fn contents(&self) -> Contents {
         let database = self.database();
         let tables = rows(
             &database,
             "select m.name, group_concat('\"' || c.name || '\"') from sqlite_schema as m, pragma_table_info(m.name) as c
              where m.type = 'table' and m.name not like 'sqlite_%'
-                 and (m.name <> 'sources' or c.name not in ('path', 'device', 'inode'))
+                 and (m.name <> 'sources' or c.name not in ('path', 'device', 'inode', 'written_by_s'))
              group by m.name order by m.name",
         );
         tables

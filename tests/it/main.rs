@@ -25,6 +25,7 @@ mod ingest;
 mod kept;
 mod kills;
 mod older_schemas;
+mod outputs;
 mod own_queries;
 mod properties;
 mod redact;

@@ -559,7 +559,7 @@ fn redact_j_to_j_is_refused_under_any_name() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     lab.write("key", "0123456789abcdef");
     lab.run(&["redact", "j.jsonl", "--key", "key", "-o", "key"]).exits(2).says("is the key, too");
-    lab.run(&["redact", "j.jsonl", "-o", "/dev/null"]).exits(2).says("no plain file");
+    lab.run(&["redact", "j.jsonl", "-o", "/dev/null"]).exits(0);
     lab.run(&["redact", "j.jsonl"]).exits(2).says("--output");
     assert_eq!(fs::read_to_string(lab.path("j.jsonl")).unwrap(), bytes);
 }

@@ -126,7 +126,7 @@ fn targets_are_saved_shown_and_removed() {
     lab.run(&["slo", "set", "chat", "--ttft", "2", "--tpot", "0.1"]).exits(0);
     let shown = lab.run(&["slo", "show"]).exits(0).stdout;
     let words: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().take(3).collect()).collect();
-    assert_eq!(words, [["name", "ttft_s", "tpot_s"], ["chat", "2", "0.1"], ["default", "0.8", "0.03"]]);
+    assert_eq!(words, [["name", "ttft_s", "tpot_s"], ["chat", "2.0", "0.10"], ["default", "0.8", "0.03"]]);
     lab.run(&["slo", "clear", "chat"]).exits(0);
     lab.run(&["slo", "clear", "chat"])
         .exits(1)
