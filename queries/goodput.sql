@@ -117,7 +117,7 @@ whole as (
     where c.bucket_no + 1 > (r.last_s - r.first_s) / g.bucket
 ),
 rated as (
-    select c.scope, c.scored, c.met, c.offered / g.bucket / g.band as place
+    select c.scope, c.scored, c.met, 1e0 * c.offered / g.bucket / g.band as place
     from counted as c
     join whole as w on w.scope = c.scope and w.run_id = c.run_id and w.bucket_no = c.bucket_no
     join given as g on 1 = 1
