@@ -26,11 +26,11 @@ ranked as (
     select scope, cancelled_phase, first_byte_s, output_len, duration_s,
         row_number() over (
             partition by scope, cancelled_phase, case when duration_s is null then 1 else 0 end
-            order by duration_s
+            order by duration_s nulls first
         ) as k,
         count(*) over (
             partition by scope, cancelled_phase, case when duration_s is null then 1 else 0 end
-            order by duration_s
+            order by duration_s nulls first
             rows between unbounded preceding and unbounded following
         ) as n
     from asked

@@ -81,7 +81,7 @@ followed as (
     select scope, run_id, from_s, to_s,
         max(to_s) over (
             partition by scope, run_id
-            order by from_s
+            order by from_s nulls first
             rows between unbounded preceding and 1 preceding
         ) as selected_to
     from selection
@@ -90,7 +90,7 @@ numbered as (
     select scope, run_id, from_s, to_s,
         sum(case when from_s <= selected_to then 0 else 1 end) over (
             partition by scope, run_id
-            order by from_s
+            order by from_s nulls first
             rows between unbounded preceding and current row
         ) as part_no
     from followed
@@ -117,7 +117,7 @@ whole as (
     where c.bucket_no + 1 > (r.last_s - r.first_s) / g.bucket
 ),
 rated as (
-    select c.scope, c.scored, c.met, c.offered / g.bucket / g.band as place
+    select c.scope, c.scored, c.met, 1e0 * c.offered / g.bucket / g.band as place
     from counted as c
     join whole as w on w.scope = c.scope and w.run_id = c.run_id and w.bucket_no = c.bucket_no
     join given as g on 1 = 1

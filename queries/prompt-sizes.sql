@@ -76,11 +76,11 @@ ranked as (
     select j.scope, b.input_from, b.input_to, j.served_ttft_s, j.is_scored, j.is_met,
         row_number() over (
             partition by j.scope, b.input_from, case when j.served_ttft_s is null then 1 else 0 end
-            order by j.served_ttft_s
+            order by j.served_ttft_s nulls first
         ) as k,
         count(*) over (
             partition by j.scope, b.input_from, case when j.served_ttft_s is null then 1 else 0 end
-            order by j.served_ttft_s
+            order by j.served_ttft_s nulls first
             rows between unbounded preceding and unbounded following
         ) as n
     from judged as j

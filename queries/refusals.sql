@@ -31,11 +31,11 @@ ranked as (
     select scope, refused_cause, reason, input_len,
         row_number() over (
             partition by scope, refused_cause, reason, case when input_len is null then 1 else 0 end
-            order by input_len
+            order by input_len nulls first
         ) as k,
         count(*) over (
             partition by scope, refused_cause, reason, case when input_len is null then 1 else 0 end
-            order by input_len
+            order by input_len nulls first
             rows between unbounded preceding and unbounded following
         ) as n
     from asked

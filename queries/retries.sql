@@ -49,7 +49,7 @@ select
     coalesce(c.requests_retried, 0) as retried,
     case when c.requests > 0 then 1e0 * c.requests_retried / c.requests end as retry_rate,
     coalesce(c.served_after_retry, 0) as served_after_retry,
-    coalesce(c.attempts_made, 0) as attempts,
+    c.attempts_made as attempts,
     coalesce(c.wasted_attempts, 0) as wasted_attempts,
     w.backoff_s_total as backoff_s_total
 from scopes as s

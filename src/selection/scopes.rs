@@ -189,8 +189,12 @@ fn by_wall(parts: &[(&Run, Window)], stretch_s: i64) -> Result<Vec<Row>> {
             reached.insert(number);
         }
     }
-    // A stretch that no run covers has a row too: of the run before it, in which nothing arrived then.
-    touched.sort_by_key(|part| part.0.last);
+    // A stretch that no run covers has a row too: of the run before it, in which nothing arrived then. Of several
+    // that end in one stretch, the last one.
+    let end_of = |(_, run, window, offset_s): &(Stretches, &Run, Window, f64)| {
+        window.to_s.min(run.last_s.unwrap_or(window.to_s)) + offset_s
+    };
+    touched.sort_by(|one, other| one.0.last.cmp(&other.0.last).then(end_of(one).total_cmp(&end_of(other))));
     for number in first..=last {
         if reached.contains(&number) {
             continue;

@@ -23,6 +23,7 @@ pub fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// The folder of the real journals that do not ship with the project. Says whether the test ran.
+#[track_caller]
 pub fn real_journals(test: &str) -> Option<PathBuf> {
     let path = match std::env::var_os("NARWHAL_JQ_SHARED") {
         Some(path) => PathBuf::from(path),
@@ -32,11 +33,12 @@ pub fn real_journals(test: &str) -> Option<PathBuf> {
         say(&format!("{test}: ran on the journals in {}", path.display()));
         return Some(path);
     }
-    say(&format!("{test}: did not run, {} has no folder `journals`", path.display()));
+    skip(test, &format!("{} has no folder `journals`", path.display()));
     None
 }
 
 /// Whether a program that a fresh machine may lack is there. Says whether the test ran.
+#[track_caller]
 pub fn has_program(test: &str, program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     match found {
@@ -46,10 +48,17 @@ pub fn has_program(test: &str, program: &str) -> bool {
             true
         }
         _ => {
-            say(&format!("{test}: did not run, there is no {program}"));
+            skip(test, &format!("there is no {program}"));
             false
         }
     }
+}
+
+/// Says that a test did not run, and why. Where NARWHAL_JQ_CI is set everything must be there: it fails.
+#[track_caller]
+pub fn skip(test: &str, why: &str) {
+    assert!(std::env::var_os("NARWHAL_JQ_CI").is_none(), "{test} must run where NARWHAL_JQ_CI is set: {why}");
+    say(&format!("{test}: did not run, {why}"));
 }
 
 /// Says something past the capture of test output.

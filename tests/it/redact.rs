@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::{self, Lab, build, fixture, real_journals, terminal};
 use crate::plain;
-use crate::queries::ask;
+use crate::answer::ask;
 
 const RUN: &str = "1795977936-56e568d1";
 
