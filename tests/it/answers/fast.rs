@@ -125,7 +125,7 @@ fn parameters(query: &Query) -> Vec<Vec<(&'static str, Sql)>> {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(20))]
 
     #[test]
     fn faster_statements_give_the_rows_of_the_definitions(
