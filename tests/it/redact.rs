@@ -8,9 +8,9 @@ use std::process::Command;
 use rusqlite::types::Value as Cell;
 use serde_json::Value;
 
+use crate::answer::ask;
 use crate::harness::{self, Lab, build, fixture, real_journals, terminal};
 use crate::plain;
-use crate::answer::ask;
 
 const RUN: &str = "1795977936-56e568d1";
 

@@ -38,13 +38,17 @@ impl Case {
                     has_build |= row.get("meta").is_some();
                     case.journal.push_str(&format!("{row}\n"));
                 }
-                [b'$', command @ ..] => case.steps.push(Step::Do(String::from_utf8(command.to_vec()).unwrap())),
+                [b'$', command @ ..] => {
+                    case.steps.push(Step::Do(String::from_utf8(command.to_vec()).unwrap()))
+                }
                 [b'>', flags @ ..] => {
                     let flags = String::from_utf8(flags.to_vec()).unwrap();
                     case.steps.push(Step::Ask { flags, rows: Vec::new(), notes: Vec::new() });
                 }
                 _ => match case.steps.last_mut() {
-                    Some(Step::Ask { notes, .. }) if line.starts_with('!') => notes.push(line[1..].trim().to_owned()),
+                    Some(Step::Ask { notes, .. }) if line.starts_with('!') => {
+                        notes.push(line[1..].trim().to_owned())
+                    }
                     Some(Step::Ask { rows, .. }) => rows.push(line.to_owned()),
                     _ => panic!("a row of an answer without a question: {line}"),
                 },
@@ -84,7 +88,11 @@ impl Case {
                     let answer = run.stdout.replace(RUN, "R").replace(&folder, "./");
                     let found: Vec<&str> = answer.lines().skip(1).collect();
                     if found != *rows {
-                        faults.push(format!("> {flags}\n--- expected\n{}\n--- got\n{}", rows.join("\n"), found.join("\n")));
+                        faults.push(format!(
+                            "> {flags}\n--- expected\n{}\n--- got\n{}",
+                            rows.join("\n"),
+                            found.join("\n")
+                        ));
                     }
                     let lacking = notes.iter().filter(|note| !run.stderr.contains(*note));
                     faults.extend(lacking.map(|note| format!("> {flags}\nlacks {note:?}: {}", run.stderr)));
@@ -111,8 +119,10 @@ fn whole_row(line: &str) -> Value {
 fn answers_are_those_worked_out_by_hand() {
     let mut faults = Vec::new();
     let mut cases = 0;
-    let mut files: Vec<_> =
-        fs::read_dir(project().join("tests/cases/answers")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = fs::read_dir(project().join("tests/cases/answers"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
     for file in files {
         let text = fs::read_to_string(&file).unwrap();

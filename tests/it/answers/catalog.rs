@@ -26,7 +26,8 @@ fn every_header_agrees_with_its_statement_which_reads_the_selection() {
     // Without the program's functions: a definition has none of them.
     let mut connection = database(&lab);
     for query in catalog() {
-        let signature = check(&query, &mut connection).unwrap_or_else(|error| panic!("{}: {error:#}", query.name));
+        let signature =
+            check(&query, &mut connection).unwrap_or_else(|error| panic!("{}: {error:#}", query.name));
         assert!(signature.reads_selection, "{}", query.name);
         assert!(["scope", "run"].contains(&signature.columns[0].as_str()), "{}", query.name);
         assert!(!query.group.is_empty() && !query.reading.is_empty(), "{}: group and reading", query.name);
@@ -49,12 +50,17 @@ fn every_faster_statement_is_taken_for_a_query_and_has_its_columns() {
     selection::install(&mut connection, &[]).unwrap();
     for faster in FASTER {
         let query = catalog().into_iter().find(|query| query.name == faster.name).expect("its query ships");
-        let signature = signature(&mut connection, faster.sql).unwrap_or_else(|error| panic!("{}: {error:#}", faster.name));
+        let signature = signature(&mut connection, faster.sql)
+            .unwrap_or_else(|error| panic!("{}: {error:#}", faster.name));
         let columns: Vec<&String> = query.columns.iter().map(|column| &column.name).collect();
         assert_eq!(signature.columns.iter().collect::<Vec<_>>(), columns, "{}", faster.name);
         assert!(signature.reads_selection, "{}", faster.name);
         for parameter in &signature.parameters {
-            assert!(query.parameters.iter().any(|known| format!(":{}", known.name) == *parameter), "{}", faster.name);
+            assert!(
+                query.parameters.iter().any(|known| format!(":{}", known.name) == *parameter),
+                "{}",
+                faster.name
+            );
         }
     }
 }
@@ -85,9 +91,36 @@ fn definitions_keep_to_what_other_engines_read() {
         let mut fault = |what: &str| faults.push(format!("{}: {what}", query.name));
         // Functions that are not in every engine, or not the same in each, or not in every SQLite.
         for function in [
-            "date", "datetime", "strftime", "julianday", "unixepoch", "printf", "format", "glob", "total", "ceil", "ceiling",
-            "floor", "round", "trunc", "iif", "ifnull", "group_concat", "string_agg", "instr", "typeof", "nearest_rank",
-            "median", "ranks", "rank_of", "likely", "unlikely", "mod", "pow", "log", "sqrt",
+            "date",
+            "datetime",
+            "strftime",
+            "julianday",
+            "unixepoch",
+            "printf",
+            "format",
+            "glob",
+            "total",
+            "ceil",
+            "ceiling",
+            "floor",
+            "round",
+            "trunc",
+            "iif",
+            "ifnull",
+            "group_concat",
+            "string_agg",
+            "instr",
+            "typeof",
+            "nearest_rank",
+            "median",
+            "ranks",
+            "rank_of",
+            "likely",
+            "unlikely",
+            "mod",
+            "pow",
+            "log",
+            "sqrt",
         ] {
             let is_called = code.match_indices(&format!("{function}(")).any(|(at, _)| {
                 !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
@@ -96,9 +129,23 @@ fn definitions_keep_to_what_other_engines_read() {
                 fault(&format!("calls {function}"));
             }
         }
-        for word in
-            ["json", "is :", "select *", ".*", "*,", "1.0 *", "rowid", "materialized", " % ", " like ", " glob ", "indexed by", "||", "==", "!="]
-        {
+        for word in [
+            "json",
+            "is :",
+            "select *",
+            ".*",
+            "*,",
+            "1.0 *",
+            "rowid",
+            "materialized",
+            " % ",
+            " like ",
+            " glob ",
+            "indexed by",
+            "||",
+            "==",
+            "!=",
+        ] {
             if code.contains(word) {
                 fault(&format!("has {word:?}"));
             }
@@ -133,7 +180,9 @@ fn definitions_keep_to_what_other_engines_read() {
                 let is_word = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
                     && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
                 let is_keyword = match word {
-                    "by" => ["group ", "order ", "partition "].iter().any(|keyword| before.ends_with(keyword)),
+                    "by" => {
+                        ["group ", "order ", "partition "].iter().any(|keyword| before.ends_with(keyword))
+                    }
                     "order" => after.starts_with(" by"),
                     _ => false,
                 };

@@ -58,7 +58,10 @@ fn request() -> impl Strategy<Value = Value> {
     let engines = (engine(), engine(), select(vec![None, Some(true), Some(false)]));
     let attempts = (0..3_i64, 0..3_i64, prop::collection::vec(failure(), 0..3));
     let values = prop::collection::vec(value(), 10);
-    let counts = (select(vec![None, Some(0), Some(1), Some(7), Some(8), Some(4096)]), select(vec![None, Some(0), Some(5)]));
+    let counts = (
+        select(vec![None, Some(0), Some(1), Some(7), Some(8), Some(4096)]),
+        select(vec![None, Some(0), Some(5)]),
+    );
     (0..RUNS, 0..100_u32, terminal, engines, attempts, values, counts).prop_map(
         |(run, arrived, terminal, (prefill, decode, crossed), (attempts, decode_attempts, failures), v, (input, output))| {
             json!({
@@ -98,7 +101,8 @@ fn ask(connection: &mut Connection, query: &Query, sql: &str, given: &[(&str, Sq
         .parameters
         .iter()
         .map(|parameter| {
-            let value = given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| value.clone());
+            let value =
+                given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| value.clone());
             (format!(":{}", parameter.name), value.unwrap_or(Sql::Null))
         })
         .collect();

@@ -112,7 +112,8 @@ impl World {
         thread::spawn(move || {
             let batch: String = questions.iter().map(|question| format!("{}\n", json!(question))).collect();
             let answers = reference(&["--batch"], &journals, &batch);
-            let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let answers: Vec<Value> =
+                answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             assert_eq!(answers.len(), questions.len());
             answers
         })
@@ -135,7 +136,8 @@ fn written_s(journal: &Path) -> f64 {
                     None => number(row, "at"),
                 })
                 .collect();
-            let arrivals = plain::terminals(&records, Some(run)).into_iter().filter_map(|row| number(row, "arrived"));
+            let arrivals =
+                plain::terminals(&records, Some(run)).into_iter().filter_map(|row| number(row, "arrived"));
             let first_s = arrivals.chain(times.iter().copied()).reduce(f64::min)?;
             Some(start_s + times.into_iter().reduce(f64::max)? - first_s + 0.375)
         })
@@ -164,16 +166,16 @@ pub(crate) fn reference<P: AsRef<Path>>(arguments: &[&str], journals: &[P], stdi
 /// An old and a new journal of real routers, when they are there.
 fn real(test: &str) -> Option<World> {
     let shared = harness::real_journals(test)?.join("journals");
-    Some(World::of(&[
-        ("old", shared.join("0.2.1/mixed.jsonl")),
-        ("new", shared.join("0.7.0/mixed.jsonl")),
-    ]))
+    Some(World::of(&[("old", shared.join("0.2.1/mixed.jsonl")), ("new", shared.join("0.7.0/mixed.jsonl"))]))
 }
 
 /// The journals that ship with the project, in two folders.
 fn shipped_journals() -> World {
-    let journals: Vec<(&str, PathBuf)> =
-        plain::shipped_journals().into_iter().enumerate().map(|(at, path)| (["a", "b"][at % 2], path)).collect();
+    let journals: Vec<(&str, PathBuf)> = plain::shipped_journals()
+        .into_iter()
+        .enumerate()
+        .map(|(at, path)| (["a", "b"][at % 2], path))
+        .collect();
     World::of(&journals)
 }
 
@@ -231,7 +233,8 @@ impl Chosen {
                 let words = std::iter::once("test").chain(flags.iter().map(String::as_str));
                 let flags = Flags::try_parse_from(words).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
                 let asked = flags.selection.asked(world.now).unwrap();
-                selection::choose(connection, &asked, world.now).unwrap_or_else(|error| panic!("{self:?}: {error:#}"))
+                selection::choose(connection, &asked, world.now)
+                    .unwrap_or_else(|error| panic!("{self:?}: {error:#}"))
             }
             Self::Rows(rows) => {
                 let run_id = |run: &str| {
@@ -257,13 +260,18 @@ impl Chosen {
     /// Whether a query takes it: groups mean nothing to one whose rows are no groups.
     fn is_fit_for(&self, query: &Query) -> bool {
         match self {
-            Self::Flags(flags) => query.columns[0].name == "scope" || !flags.iter().any(|flag| flag == "--by"),
+            Self::Flags(flags) => {
+                query.columns[0].name == "scope" || !flags.iter().any(|flag| flag == "--by")
+            }
             // A request in two scopes counts in both, and is still one row of a query whose rows are requests.
             Self::Rows(rows) => {
                 let overlap = |one: &(String, String, f64, f64), other: &(String, String, f64, f64)| {
                     one.1 == other.1 && one.2 < other.3 && other.2 < one.3
                 };
-                let pairs = rows.iter().enumerate().flat_map(|(at, row)| rows[at + 1..].iter().map(move |next| (row, next)));
+                let pairs = rows
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(at, row)| rows[at + 1..].iter().map(move |next| (row, next)));
                 query.columns[0].name == "scope" || !pairs.into_iter().any(|(one, other)| overlap(one, other))
             }
         }
@@ -285,7 +293,9 @@ impl World {
         let runs = self.runs();
         let (first, last) = (&runs[0], &runs[runs.len() - 1]);
         // In whole seconds, which everybody writes alike.
-        let time = |wall_s: f64| DateTime::from_timestamp(wall_s as i64, 0).unwrap().format("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let time = |wall_s: f64| {
+            DateTime::from_timestamp(wall_s as i64, 0).unwrap().format("%Y-%m-%dT%H:%M:%SZ").to_string()
+        };
         let middle = |run: &Run| time((run.first_s + run.last_s) / 2.0 + run.offset_s);
         let longest_s = runs.iter().map(|run| run.last_s - run.first_s).fold(0.0, f64::max);
         let all_s = last.last_s + last.offset_s - first.first_s - first.offset_s;
@@ -305,7 +315,12 @@ impl World {
             format!("--by {}s", some(all_s / 40.0)),
             format!("{across} --by {}s", some(all_s / 7.0)),
             format!("--by run,{}s", some(longest_s / 9.0)),
-            format!("--by run,{}s --from {} --to {}", some(longest_s / 20.0), longest_s / 5.0, longest_s / 2.0),
+            format!(
+                "--by run,{}s --from {} --to {}",
+                some(longest_s / 20.0),
+                longest_s / 5.0,
+                longest_s / 2.0
+            ),
             format!("--last {} --by all", longest_s / 3.0),
             format!("--until {} --last {}", middle(last), longest_s / 2.0),
             "--settled".to_owned(),
@@ -317,7 +332,10 @@ impl World {
         ];
         let mut selections: Vec<Chosen> = texts.iter().map(|text| Chosen::flags(text)).collect();
         selections.push(Chosen::Rows(self.windows()));
-        let apart = self.windows().into_iter().filter(|(scope, ..)| !["both", "whole", "late"].contains(&scope.as_str()));
+        let apart = self
+            .windows()
+            .into_iter()
+            .filter(|(scope, ..)| !["both", "whole", "late"].contains(&scope.as_str()));
         selections.push(Chosen::Rows(apart.collect()));
         selections
     }
@@ -327,7 +345,9 @@ impl World {
     fn windows(&self) -> Vec<(String, String, f64, f64)> {
         let runs = self.runs();
         let at = |run: &Run, part: f64| run.first_s + (run.last_s - run.first_s) * part;
-        let row = |scope: &str, run: &Run, from_s: f64, to_s: f64| (scope.to_owned(), run.run.clone(), from_s, to_s);
+        let row = |scope: &str, run: &Run, from_s: f64, to_s: f64| {
+            (scope.to_owned(), run.run.clone(), from_s, to_s)
+        };
         let (one, two) = (&runs[0], &runs[runs.len() - 1]);
         vec![
             row("a scope's name, with \"quotes\" and 'others'", one, at(one, 0.1), at(one, 0.35)),
@@ -385,7 +405,8 @@ impl<'q> Question<'q> {
     /// The parameters as they are bound; the selection must be in place.
     #[track_caller]
     fn bound(&self, connection: &Connection) -> Vec<Bound> {
-        let given = |name: &str| self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        let given =
+            |name: &str| self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         params::bind(connection, self.query, given).unwrap_or_else(|error| panic!("{self}: {error:#}"))
     }
 
@@ -393,7 +414,8 @@ impl<'q> Question<'q> {
     #[track_caller]
     fn ask(&self, connection: &mut Connection, sql: &str) -> Vec<Vec<Sql>> {
         let bound = self.bound(connection);
-        let (columns, rows) = collect(connection, sql, &bound).unwrap_or_else(|error| panic!("{self}: {error:#}"));
+        let (columns, rows) =
+            collect(connection, sql, &bound).unwrap_or_else(|error| panic!("{self}: {error:#}"));
         let declared: Vec<&String> = self.query.columns.iter().map(|column| &column.name).collect();
         assert_eq!(columns.iter().collect::<Vec<_>>(), declared, "{self}");
         rows
@@ -434,10 +456,21 @@ fn odd_questions<'q>(catalog: &'q [Query], world: &World) -> Vec<Question<'q>> {
         };
         let texts = |texts: &[String]| texts.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         let kinds = texts(&world.some("select distinct event from events order by 1 desc"));
-        let engines = texts(&world.some("select distinct decode_iid from terminals where decode_iid is not null order by 1"));
-        let clients = texts(&world.some("select distinct substr(client_rid, 1, 3) from terminals where client_rid <> ''"));
-        let reasons = world.some("select distinct cancelled_phase from terminals where cancelled_phase is not null");
-        let reasons = texts(&[reasons, world.some("select distinct refused_cause from terminals where refused_cause is not null")].concat());
+        let engines = texts(
+            &world.some("select distinct decode_iid from terminals where decode_iid is not null order by 1"),
+        );
+        let clients = texts(
+            &world.some("select distinct substr(client_rid, 1, 3) from terminals where client_rid <> ''"),
+        );
+        let reasons =
+            world.some("select distinct cancelled_phase from terminals where cancelled_phase is not null");
+        let reasons = texts(
+            &[
+                reasons,
+                world.some("select distinct refused_cause from terminals where refused_cause is not null"),
+            ]
+            .concat(),
+        );
         let words = |text: &'static str| text.split(' ').collect::<Vec<_>>();
         vary("policy", &words("offers router"));
         vary("bucket", &words("60 7.5"));
@@ -464,7 +497,8 @@ fn odd_questions<'q>(catalog: &'q [Query], world: &World) -> Vec<Question<'q>> {
             questions.push(without.with(if name == "slo-frontier" { "wanted" } else { "tpot" }, 0.02));
         }
         if plain.takes("order") {
-            questions.push(plain.with("policy", "offers").with("miss", "cancelled").with("order", "duration_s"));
+            questions
+                .push(plain.with("policy", "offers").with("miss", "cancelled").with("order", "duration_s"));
         }
     }
     questions
@@ -500,7 +534,9 @@ fn is_same(query: &Query, column: usize, ours: &Sql, theirs: &Value, tolerance: 
         }
         (Sql::Text(ours), Value::String(theirs)) => ours == theirs,
         (Sql::Integer(ours), Value::Number(theirs)) if theirs.is_i64() => theirs.as_i64() == Some(*ours),
-        (Sql::Integer(ours), Value::Number(theirs)) => theirs.as_f64().is_some_and(|theirs| theirs == *ours as f64),
+        (Sql::Integer(ours), Value::Number(theirs)) => {
+            theirs.as_f64().is_some_and(|theirs| theirs == *ours as f64)
+        }
         (Sql::Real(ours), Value::Number(theirs)) => {
             // Where a count is due an integer is.
             !["count", "tokens", "flag"].contains(&query.columns[column].unit.as_str())
@@ -532,14 +568,23 @@ struct Differences(Vec<String>);
 
 impl Differences {
     /// Compares an answer with one in JSON, whose rows are arrays.
-    fn compare(&mut self, query: &Query, ours: &[Vec<Sql>], theirs: &[Value], tolerance: impl Fn(usize) -> (f64, f64), what: &str) {
+    fn compare(
+        &mut self,
+        query: &Query,
+        ours: &[Vec<Sql>],
+        theirs: &[Value],
+        tolerance: impl Fn(usize) -> (f64, f64),
+        what: &str,
+    ) {
         for (at, (our_row, their_row)) in ours.iter().zip(theirs).enumerate() {
             let cells = their_row.as_array().expect("a row is an array");
             if cells.len() != our_row.len() {
                 self.0.push(format!("{what}: {} columns and {}", our_row.len(), cells.len()));
                 return;
             }
-            let differs = |column: &usize| !is_same(query, *column, &our_row[*column], &cells[*column], tolerance(*column));
+            let differs = |column: &usize| {
+                !is_same(query, *column, &our_row[*column], &cells[*column], tolerance(*column))
+            };
             if let Some(column) = (0..cells.len()).find(differs) {
                 let name = &query.columns[column].name;
                 self.0.push(format!("{what}: row {at}, {name}\n  {}\n  {their_row}", shown(our_row)));
@@ -549,7 +594,12 @@ impl Differences {
         if ours.len() != theirs.len() {
             let at = ours.len().min(theirs.len());
             let next = ours.get(at).map(|row| shown(row)).or(theirs.get(at).map(Value::to_string));
-            self.0.push(format!("{what}: {} rows and {}, the next is {}", ours.len(), theirs.len(), next.unwrap_or_default()));
+            self.0.push(format!(
+                "{what}: {} rows and {}, the next is {}",
+                ours.len(),
+                theirs.len(),
+                next.unwrap_or_default()
+            ));
         }
     }
 
@@ -563,7 +613,12 @@ impl Differences {
             ours.len() != theirs.len() || ours.iter().zip(theirs).any(|(ours, theirs)| !same(ours, theirs))
         };
         if let Some(at) = ours.iter().zip(theirs).position(differs) {
-            self.0.push(format!("{what}: row {at} of {}\n  {}\n  {}", query.name, shown(&ours[at]), shown(&theirs[at])));
+            self.0.push(format!(
+                "{what}: row {at} of {}\n  {}\n  {}",
+                query.name,
+                shown(&ours[at]),
+                shown(&theirs[at])
+            ));
         } else if ours.len() != theirs.len() {
             self.0.push(format!("{what}: {} rows and {}", ours.len(), theirs.len()));
         }

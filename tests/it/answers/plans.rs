@@ -16,7 +16,9 @@ use crate::harness::{Lab, fixture, project};
 fn statements() -> BTreeMap<String, String> {
     let mut statements = BTreeMap::new();
     for query in catalog() {
-        let of = |answers: Answers| FASTER.iter().find(|faster| faster.name == query.name && faster.answers == answers);
+        let of = |answers: Answers| {
+            FASTER.iter().find(|faster| faster.name == query.name && faster.answers == answers)
+        };
         if let Some(whole) = of(Answers::WholeRuns) {
             statements.insert(format!("{}-whole", query.name), whole.sql.to_owned());
         }
@@ -73,7 +75,8 @@ fn assert_sound(connection: &Connection, name: &str, sql: &str, is_analyzed: boo
     let plan = plan(connection, sql);
     let tables = "select name from sqlite_schema where type = 'table'";
     let mut find = connection.prepare(tables).unwrap();
-    let tables: BTreeSet<String> = find.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    let tables: BTreeSet<String> =
+        find.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
     let names = names(sql);
     let columns = |sql: &str, of: &str| -> BTreeSet<String> {
         let mut find = connection.prepare(sql).unwrap();
@@ -82,7 +85,9 @@ fn assert_sound(connection: &Connection, name: &str, sql: &str, is_analyzed: boo
     // A name can stand for a table here and for something else there. An index that is made is then over the table
     // when the table has its columns, and nothing that finds rows by the first of them.
     let is_over = |line: &str, table: &str| {
-        let by = line.split_once('(').map_or("", |(_, by)| by.trim_end_matches(" LEFT-JOIN").trim_end_matches(')'));
+        let by = line
+            .split_once('(')
+            .map_or("", |(_, by)| by.trim_end_matches(" LEFT-JOIN").trim_end_matches(')'));
         let mut by = by.split(" AND ").map(|column| column.trim_end_matches(['=', '?', '<', '>']));
         let there = columns("select name from pragma_table_info(?1)", table);
         let first = columns(
@@ -91,7 +96,8 @@ fn assert_sound(connection: &Connection, name: &str, sql: &str, is_analyzed: boo
         );
         by.all(|column| there.contains(column) && !first.contains(column))
     };
-    let stands_for = |name: &str| names.get(name).cloned().unwrap_or_else(|| BTreeSet::from([name.to_owned()]));
+    let stands_for =
+        |name: &str| names.get(name).cloned().unwrap_or_else(|| BTreeSet::from([name.to_owned()]));
     for line in plan.lines().map(str::trim) {
         let of = stands_for(line.split(' ').nth(1).unwrap_or_default());
         if line.contains("AUTOMATIC") {
@@ -110,7 +116,8 @@ fn assert_sound(connection: &Connection, name: &str, sql: &str, is_analyzed: boo
     let lines: Vec<&str> = plan.lines().map(str::trim).collect();
     for lines in lines.windows(2).filter(|lines| lines[1] == "USE TEMP B-TREE FOR GROUP BY") {
         // Few requests do not complete, and of counts there are a few for each run.
-        let is_small = lines[0].contains("terminals_not_completed") || lines[0].starts_with("SEARCH c USING PRIMARY KEY");
+        let is_small = lines[0].contains("terminals_not_completed")
+            || lines[0].starts_with("SEARCH c USING PRIMARY KEY");
         let is_fine = match name {
             "attainment" | "latency" => false,
             "outcomes" | "outcomes-whole" => is_small,

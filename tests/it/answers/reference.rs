@@ -5,7 +5,10 @@ use narwhal_jq::query::faster::{Answers, FASTER};
 use rusqlite::types::Value as Sql;
 use serde_json::{Value, json};
 
-use super::{Chosen, Differences, Question, World, catalog, generated, is_near, odd_questions, plain_questions, real, shipped_journals, tolerance};
+use super::{
+    Chosen, Differences, Question, World, catalog, generated, is_near, odd_questions, plain_questions, real,
+    shipped_journals, tolerance,
+};
 use crate::harness;
 
 #[test]
@@ -37,7 +40,8 @@ fn answers_about_a_generated_journal_are_those_of_the_reference() {
             Chosen::Flags(_) => [0, 1, 5, 7, 10, 12, 20].contains(at),
             Chosen::Rows(rows) => rows.iter().any(|(scope, ..)| scope == "both"),
         };
-        let selections: Vec<Chosen> = all.iter().enumerate().filter(is_one).map(|(_, chosen)| chosen.clone()).collect();
+        let selections: Vec<Chosen> =
+            all.iter().enumerate().filter(is_one).map(|(_, chosen)| chosen.clone()).collect();
         compare(&world, &selections);
     }
 }
@@ -54,7 +58,9 @@ fn compare(world: &World, selections: &[Chosen]) {
         let questions = plain.iter().chain(odd.iter().filter(|_| is_odd));
         asked.push((chosen, questions.filter(|question| chosen.is_fit_for(question.query)).collect()));
     }
-    let selections = asked.iter().map(|(chosen, _)| [vec!["--selection".to_owned()], chosen.for_the_reference(world)].concat());
+    let selections = asked
+        .iter()
+        .map(|(chosen, _)| [vec!["--selection".to_owned()], chosen.for_the_reference(world)].concat());
     let selections = world.ask_the_reference(selections.collect());
     let questions = asked.iter().flat_map(|(chosen, questions)| {
         questions.iter().map(|question| question.for_the_reference(world, chosen))
@@ -83,13 +89,23 @@ fn compare(world: &World, selections: &[Chosen]) {
     for (((chosen, _), ours), theirs) in asked.iter().zip(&chosen_rows).zip(selections.join().unwrap()) {
         let theirs = theirs["rows"].as_array().unwrap_or_else(|| panic!("{chosen:?}: {theirs}"));
         let is_same = |(ours, theirs): (&(String, String, f64, f64), &Value)| {
-            let near = |one: f64, other: &Value| other.as_f64().is_some_and(|other| is_near(one, other, (1e-6, 0.0)));
-            json!([ours.0, ours.1]) == json!([theirs[0], theirs[1]]) && near(ours.2, &theirs[2]) && near(ours.3, &theirs[3])
+            let near = |one: f64, other: &Value| {
+                other.as_f64().is_some_and(|other| is_near(one, other, (1e-6, 0.0)))
+            };
+            json!([ours.0, ours.1]) == json!([theirs[0], theirs[1]])
+                && near(ours.2, &theirs[2])
+                && near(ours.3, &theirs[3])
         };
         if let Some(at) = ours.iter().zip(theirs).position(|pair| !is_same(pair)) {
-            differences.0.push(format!("{chosen:?}: row {at} of the selection\n  {:?}\n  {}", ours[at], theirs[at]));
+            differences
+                .0
+                .push(format!("{chosen:?}: row {at} of the selection\n  {:?}\n  {}", ours[at], theirs[at]));
         } else if ours.len() != theirs.len() {
-            differences.0.push(format!("{chosen:?}: {} rows of the selection and {}", ours.len(), theirs.len()));
+            differences.0.push(format!(
+                "{chosen:?}: {} rows of the selection and {}",
+                ours.len(),
+                theirs.len()
+            ));
         }
     }
     for ((query, rows, what), theirs) in answers.iter().zip(expected.join().unwrap()) {

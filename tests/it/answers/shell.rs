@@ -8,7 +8,10 @@ use narwhal_jq::selection::Row;
 use rusqlite::types::Value as Sql;
 use serde_json::Value;
 
-use super::{Chosen, Differences, Question, World, catalog, generated, odd_questions, plain_questions, real, shipped_journals};
+use super::{
+    Chosen, Differences, Question, World, catalog, generated, odd_questions, plain_questions, real,
+    shipped_journals,
+};
 use crate::harness;
 
 /// What the shell says to a script of commands.
@@ -63,7 +66,9 @@ fn compare(world: &World, chosen: &Chosen, questions: &[Question<'_>]) {
     }
     // The view is asked where nothing was chosen.
     if !selection.is_default {
-        script.push_str("create temporary table selection (scope text, run_id integer, from_s real, to_s real);\n");
+        script.push_str(
+            "create temporary table selection (scope text, run_id integer, from_s real, to_s real);\n",
+        );
         for rows in selection.rows.chunks(500) {
             let rows: Vec<String> = rows.iter().map(literal).collect();
             script.push_str(&format!("insert into temp.selection values {};\n", rows.join(",\n")));
@@ -88,7 +93,13 @@ fn compare(world: &World, chosen: &Chosen, questions: &[Question<'_>]) {
         for (form, answer) in [("--sql", answers[at]), ("its file", answers[questions.len() + at])] {
             let rows = in_columns(question, answer);
             // The shell's JSON has 15 digits.
-            differences.compare(question.query, &ours, &rows, |_| (0.0, 1e-13), &format!("{question} of {chosen}, {form}"));
+            differences.compare(
+                question.query,
+                &ours,
+                &rows,
+                |_| (0.0, 1e-13),
+                &format!("{question} of {chosen}, {form}"),
+            );
         }
     }
     differences.end();
@@ -99,7 +110,8 @@ fn in_columns(question: &Question<'_>, answer: &str) -> Vec<Value> {
     if answer.trim().is_empty() {
         return Vec::new();
     }
-    let rows: Vec<Value> = serde_json::from_str(answer).unwrap_or_else(|error| panic!("{question}: {error}\n{answer:.2000}"));
+    let rows: Vec<Value> =
+        serde_json::from_str(answer).unwrap_or_else(|error| panic!("{question}: {error}\n{answer:.2000}"));
     let columns = &question.query.columns;
     rows.iter().map(|row| columns.iter().map(|column| row[&column.name].clone()).collect()).collect()
 }
