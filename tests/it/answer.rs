@@ -72,14 +72,6 @@ impl Answer {
         Self { columns, rows }
     }
 
-    /// From what the reference writes.
-    #[track_caller]
-    pub(crate) fn from_reference(mut answer: Value) -> Self {
-        let columns = serde_json::from_value(answer["columns"].take()).unwrap();
-        let rows = serde_json::from_value(answer["rows"].take()).unwrap();
-        Self { columns, rows }
-    }
-
     /// Asserts that it is what was expected.
     #[track_caller]
     pub(crate) fn equals(&self, expected: &Self, what: &str) {
