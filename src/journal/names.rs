@@ -40,8 +40,15 @@ pub(super) fn age_by_name(name: &str) -> Option<Age> {
         // `journal-2026-11-29.jsonl`: the date begins at the first sign behind which only a date stands.
         let signs = stem.match_indices(['-', '.', '_']).filter(|(at, _)| *at > 0);
         let parts = signs.map(|(at, _)| (&stem[..at], &stem[at + 1..]));
-        let split = parts.filter_map(|(journal, rest)| Some((journal, date_of(rest)?))).next();
-        return match split {
+        let mut splits = parts.filter_map(|(journal, rest)| Some((journal, rest, date_of(rest)?)));
+        let first = splits.next();
+        // `router-1.2.3-2026-11-29.jsonl`: a date with its year first is the more likely one.
+        let has_year_first = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count() >= 4;
+        let split = match first {
+            Some((_, rest, _)) if !has_year_first(rest) => splits.find(|(_, rest, _)| has_year_first(rest)).or(first),
+            first => first,
+        };
+        return match split.map(|(journal, _, date)| (journal, date)) {
             Some((journal, date)) => dated(journal, date),
             None => Some((stem.to_owned(), 2, Reverse(0), Date::new())),
         };
