@@ -171,6 +171,8 @@ pub struct Written {
     pub rows: u64,
     /// The parameters that were bound; those not given are absent.
     pub parameters: Map<String, Json>,
+    /// What it was asked of, as on the command line; nothing where nothing was chosen.
+    pub selection: Vec<String>,
     /// The file's length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
@@ -181,7 +183,7 @@ pub struct Written {
 
 impl Written {
     /// The account of an item.
-    pub fn new(item: &Item, place: String, rows: u64, bound: &[Bound]) -> Self {
+    pub fn new(item: &Item, selection: &Selection, place: String, rows: u64, bound: &[Bound]) -> Self {
         use rusqlite::types::Value;
         let parameters = bound.iter().filter_map(|(name, value)| {
             let value = match value {
@@ -198,7 +200,8 @@ impl Written {
             Item::Query(_) => "query",
         };
         let parameters = parameters.collect();
-        Self { kind, name: item.name().to_owned(), place, rows, parameters, bytes: None, xxh128: None }
+        let (name, selection) = (item.name().to_owned(), selection.flags.clone());
+        Self { kind, name, place, rows, parameters, selection, bytes: None, xxh128: None }
     }
 
     /// With what tells whether the file is still the same.

@@ -37,12 +37,18 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     let Some(query) = &ask.query else {
         list(&ask.catalog)?;
-        tell_own_faults(global, &ask.catalog, teller);
+        // Without a database there is nothing yet that they could be checked against.
+        if ask.catalog.iter().any(|query| query.file.is_some())
+            && let Ok(mut connection) = open_to_read(global)
+        {
+            tell_own_faults(&mut connection, &ask.catalog, None, teller);
+        }
         return Ok(Exit::Done);
     };
     let (exit, Some(mut connection)) = read_then_open(global, &ask.flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };
+    tell_own_faults(&mut connection, &ask.catalog, Some(query), teller);
     let signature = own_signature(query, &mut connection)?;
     if signature.is_some_and(|signature| !signature.reads_selection) && ask.flags.selection.is_given() {
         return Err(unread_selection(&format!("the query {}", query.name)).into());
@@ -145,16 +151,12 @@ fn list(catalog: &[Query]) -> Result<()> {
     Ok(())
 }
 
-/// Says which of the user's queries cannot be asked of the database, when there is one.
-fn tell_own_faults(global: &Global, catalog: &[Query], teller: Teller) {
-    let own = || catalog.iter().filter(|query| query.file.is_some());
-    if own().next().is_none() {
-        return;
-    }
-    let Ok(mut connection) = open_to_read(global) else { return };
-    for query in own() {
-        if let Err(fault) = own_signature(query, &mut connection) {
-            teller.warn(&format!("{fault:#}"));
+/// Says which of the user's queries cannot be asked of the database, but for the one that is.
+fn tell_own_faults(connection: &mut Connection, catalog: &[Query], asked: Option<&Query>, teller: Teller) {
+    for query in catalog.iter().filter(|query| Some(*query) != asked) {
+        let Some(file) = &query.file else { continue };
+        if let Err(fault) = catalog::check(query, connection) {
+            teller.warn(&format!("{}: {fault:#}: left out", file.display()));
         }
     }
 }

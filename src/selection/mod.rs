@@ -55,6 +55,26 @@ pub struct Asked {
     pub by: By,
 }
 
+impl Asked {
+    /// The flags that ask for this.
+    fn flags(&self) -> Vec<String> {
+        let named = |flag: &str, values: &[String]| -> Vec<String> {
+            values.iter().map(|value| format!("--{flag} {value}")).collect()
+        };
+        let time = |flag: &str, moment: &Option<Moment>| moment.as_ref().map(|at| format!("--{flag} {}", at.text));
+        let length = |flag: &str, length_s: Option<f64>| length_s.map(|length_s| format!("--{flag} {length_s}"));
+        let mut flags = named("run", &self.runs);
+        flags.extend(named("release", &self.releases));
+        flags.extend(named("source", &self.sources));
+        flags.extend([time("since", &self.since), time("until", &self.until)].into_iter().flatten());
+        let own = [length("from", self.from_s), length("to", self.to_s), length("last", self.last_s)];
+        flags.extend(own.into_iter().flatten());
+        flags.extend(self.settled.then(|| "--settled".to_owned()));
+        flags.extend((self.by != By::Run).then(|| format!("--by {}", self.by)));
+        flags
+    }
+}
+
 /// A row of `selection`: of a run, what arrived from `from_s` on and before `to_s`, belongs to a scope.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -85,6 +105,8 @@ pub struct Selection {
     pub emptied_by: Option<String>,
     /// Whether nothing was chosen, so that the view of the database says the same.
     pub is_default: bool,
+    /// What it was chosen by, as on the command line.
+    pub flags: Vec<String>,
 }
 
 impl Selection {
@@ -159,7 +181,8 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
         notes.clear();
     }
     let is_default = *asked == Asked::default();
-    Ok(Selection { emptied_by: emptied_by.filter(|_| rows.is_empty()), rows, notes, is_default })
+    let emptied_by = emptied_by.filter(|_| rows.is_empty());
+    Ok(Selection { emptied_by, rows, notes, is_default, flags: asked.flags() })
 }
 
 /// The selection of one run, whole.

@@ -1,6 +1,7 @@
 //! The groups of an answer: which scope each part of a run belongs to, cut by time where that is asked.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use anyhow::Result;
 use chrono::DateTime;
@@ -28,6 +29,20 @@ pub enum By {
     Wall(i64),
     /// One a stretch of so many seconds of a run, from its zero.
     RunTime(i64),
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run => f.write_str("run"),
+            Self::All => f.write_str("all"),
+            Self::Release => f.write_str("release"),
+            Self::Source => f.write_str("source"),
+            Self::Folder => f.write_str("folder"),
+            Self::Wall(stretch_s) => write!(f, "{stretch_s}s"),
+            Self::RunTime(stretch_s) => write!(f, "run,{stretch_s}s"),
+        }
+    }
 }
 
 /// The words of [`By::parse`], for messages and help.

@@ -148,15 +148,16 @@ fn an_id_is_a_rid_a_client_id_or_the_beginning_of_one_that_is_enough() {
     let listed = lab
         .run(&["show", "job"])
         .exits(0)
-        .says("note: \"job\" names 2 requests: show one by its rid, or with --run");
+        .says("note: \"job\" names 2 requests: show one by its rid, give --run, or list others with");
     let rids: Vec<&str> =
-        listed.stdout.lines().skip(1).map(|line| line.split_whitespace().nth(1).unwrap()).collect();
-    assert_eq!(rids, ["aa11", "aa22"]);
+        listed.stdout.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(rids, ["aa22", "aa11"], "the newest first");
     let listed = lab.run(&["show", "job", "--format", "json"]).exits(0).json();
-    assert_eq!(listed[1]["rid"], "aa22");
+    assert_eq!((&listed[0]["rid"], &listed[0]["terminal"]), (&json!("aa22"), &json!("completed")));
     lab.run(&["show", "aa"])
-        .exits(1)
-        .says("\"aa\" begins the ids of 2 requests: give more of it, or --run (aa11, aa22)");
+        .exits(0)
+        .says("note: \"aa\" begins the ids of 2 requests: show one by its rid, give --run, or list others with")
+        .says("`narwhal-jq query requests --client aa --since 1h`");
     lab.run(&["show", "zz"]).exits(1).says("no request is called \"zz\"");
     lab.run(&["show", ""]).exits(1).says("no request is called \"\"");
 }

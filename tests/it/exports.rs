@@ -195,7 +195,7 @@ fn an_export_of_all_has_every_table_and_query_and_says_where_it_comes_from() {
         .exits(0)
         .says("attainment: left out: no SLO \"default\" is saved");
     lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
-    lab.run(&["export", "--all", "journal", "--dir", "out", "--run", "last"]).exits(0);
+    lab.run(&["export", "--all", "journal", "--dir", "out"]).exits(0);
     let sidecar: Json = serde_json::from_slice(&std::fs::read(lab.path("out/export.json")).unwrap()).unwrap();
     assert_eq!(sidecar["tool"], "narwhal-jq");
     assert_eq!(sidecar["sources"][0]["path"], lab.path("j.jsonl").canonicalize().unwrap().to_str().unwrap());
@@ -209,8 +209,8 @@ fn an_export_of_all_has_every_table_and_query_and_says_where_it_comes_from() {
         let csv = csv_rows(&std::fs::read(lab.path(&format!("out/tables/{table}.csv"))).unwrap(), b',');
         assert_eq!(csv.len() as i64, rows + 1, "{table}");
     }
-    let outcomes = written.iter().find(|one| one["name"] == "outcomes").unwrap();
-    assert_eq!(outcomes["parameters"], json!({"run": "last"}));
+    let goodput = written.iter().find(|one| one["name"] == "goodput").unwrap();
+    assert_eq!((&goodput["parameters"], &goodput["selection"]), (&json!({}), &json!([])));
     let listed = lab.run(&["query"]).stdout;
     let queries = listed.lines().filter(|line| line.starts_with("  ")).count();
     assert_eq!(written.iter().filter(|one| one["kind"] == "query").count(), queries);
@@ -220,7 +220,7 @@ fn an_export_of_all_has_every_table_and_query_and_says_where_it_comes_from() {
 #[test]
 fn a_bare_name_is_the_query_and_an_unknown_one_is_told() {
     let lab = awkward();
-    lab.run(&["export", "runs", "table:runs", "requests", "--dir", "out"]).exits(0);
+    lab.run(&["export", "runs", "table:runs", "table:requests", "--dir", "out"]).exits(0);
     for file in ["queries/runs.csv", "tables/runs.csv", "tables/requests.csv"] {
         assert!(lab.path("out").join(file).exists(), "{file}");
     }
@@ -284,7 +284,7 @@ fn a_failed_export_says_so_and_leaves_nothing_behind() {
     // A run id that is not there is found out when the query is asked: no file is left of it.
     lab.run(&["export", "outcomes", "--run", "x", "--dir", "out"])
         .exits(1)
-        .says("the query outcomes: no run \"x\"");
+        .says("no run \"x\" in the database");
     assert!(!lab.path("out").exists());
 }
 

@@ -322,7 +322,7 @@ fn point_9_every_file_of_a_folder_is_traced_to_the_call_that_wrote_it() {
     let (_, call) = of("queries/attainment.csv");
     assert_eq!((&call["slos"][0]["ttft_s"], call["sources"].as_array().unwrap().len()), (&0.8.into(), 1));
     let (file, call) = of("queries/outcomes.csv");
-    assert_eq!((&file["parameters"]["run"], call["sources"].as_array().unwrap().len()), (&"last".into(), 2));
+    assert_eq!((&file["selection"][0], call["sources"].as_array().unwrap().len()), (&"--run last".into(), 2));
     of("journal.jsonl");
     assert_eq!(said["written"].as_array().unwrap().len(), 4);
     for one in said["written"].as_array().unwrap() {
@@ -361,11 +361,11 @@ fn point_9_every_file_of_a_folder_is_traced_to_the_call_that_wrote_it() {
 #[test]
 fn point_12_a_workbook_without_room_for_its_temporary_files_is_an_error() {
     let lab = lab();
-    let output = shell(&lab, "ulimit -f 8; TMPDIR=. \"$0\" export requests --xlsx out.xlsx");
+    let output = shell(&lab, "ulimit -f 8; TMPDIR=. \"$0\" export table:requests --xlsx out.xlsx");
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("a workbook needs temporary files in .: "), "{}", said(&output));
     assert!(said(&output).contains("TMPDIR names another folder"), "{}", said(&output));
-    let output = shell(&lab, "TMPDIR=/missing \"$0\" export requests --xlsx out.xlsx");
+    let output = shell(&lab, "TMPDIR=/missing \"$0\" export table:requests --xlsx out.xlsx");
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("temporary files in /missing: "), "{}", said(&output));
     assert_eq!(names(&lab.path("")), ["j.jsonl", "narwhal.db"]);
@@ -521,16 +521,16 @@ fn point_24_answers_fit_a_terminal_of_80_columns() {
     let lab = lab();
     lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
     let shown = on_terminal(&lab, 80, &["query", "engine-failures"]);
-    assert!(shown.starts_with("run 1795977814-3f8e66b9\nengine  leg "), "{shown}");
-    assert!(shown.contains("\n\nrun 1795977820-e0f86d89\nengine  leg "), "{shown}");
+    assert!(shown.starts_with("scope 1795977814-3f8e66b9\nengine  leg "), "{shown}");
+    assert!(shown.contains("\n\nscope 1795977820-e0f86d89\nengine  leg "), "{shown}");
     // Counted and added up by a few lines of Python over the journal.
     let expected = "\
-run 1795977814-3f8e66b9
+scope 1795977814-3f8e66b9
                                                               wasted_  backoff_
 requests  retried  retry_rate  served_after_retry  attempts  attempts   s_total
       30        3      0.1000                   3        33         3    0.3258
 
-run 1795977820-e0f86d89
+scope 1795977820-e0f86d89
                                                               wasted_  backoff_
 requests  retried  retry_rate  served_after_retry  attempts  attempts   s_total
       30        4      0.1333                   4        34         4    0.5207

@@ -51,7 +51,7 @@ fn json_for_programs_cannot_drive_a_terminal_either() {
     let lab = lab(&[with("a", "\"client_rid\": \"x\u{202e}y\u{85}z\u{7f}\", \"error\": \"\u{2066}\"")]);
     for arguments in [
         &["show", "a", "--format", "json"][..],
-        &["query", "slowest", "--by", "duration_s", "--format", "json"],
+        &["query", "requests", "--order", "duration_s", "--format", "json"],
     ] {
         let shown = lab.run(arguments).exits(0).stdout;
         assert!(

@@ -95,10 +95,10 @@ fn a_wrong_query_is_told_with_the_way_out() {
     );
     lab.run(&["query", "outcomes", "--from", "noon"])
         .exits(2)
-        .says("--from is a number of seconds from 0, not \"noon\"");
+        .says("\"noon\" is no length of time: write seconds, or numbers with units as in 90s, 5m, 1h30m, 7d");
     lab.run(&["query", "outcomes", "--last", "-5"])
         .exits(2)
-        .says("--last is a number of seconds from 0, not \"-5\"");
+        .says("\"-5\" is no length of time");
     lab.run(&["query", "attainment", "--ttft", "0", "--tpot", "1"])
         .exits(2)
         .says("--ttft is a number of seconds above 0, not \"0\"");
