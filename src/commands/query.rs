@@ -13,14 +13,15 @@ use super::{
 };
 use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::{Exit, Failure};
-use crate::output::screen;
 use crate::output::stdout::stdout;
-use crate::query::catalog::{self, Query};
+use crate::output::{Format, screen};
+use crate::query::catalog::{self, Column, Query};
 use crate::query::datasette::metadata;
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
 use crate::query::written::written;
 use crate::query::{caveats, faster, params};
+use crate::selection::Selection;
 use crate::text::{json_escaped, wrapped};
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
@@ -89,10 +90,26 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if rows == 0 {
         tell_no_rows(&selection, teller);
     }
+    if rows > 0 && ask.flags.output.format == Format::Table {
+        tell_bases(query, &selection, teller);
+    }
     for caveat in caveats {
         teller.note(&caveat);
     }
     Ok(exit)
+}
+
+/// Says what wall times that people read rest on; `runs` says it of each run.
+fn tell_bases(query: &Query, selection: &Selection, teller: Teller) {
+    let is_estimate = |column: &Column| column.unit == "time" && column.name.starts_with("wall");
+    if query.name == "runs" || selection.bases.is_empty() || !query.columns.iter().any(is_estimate) {
+        return;
+    }
+    let bases = selection
+        .bases
+        .iter()
+        .map(|(basis, runs)| format!("{basis} of {runs} {}", if *runs == 1 { "run" } else { "runs" }));
+    teller.note(&format!("wall times with ~ are estimates, basis {}", bases.collect::<Vec<_>>().join(", ")));
 }
 
 /// A query of the user's own may read tables of its own: whether header and statement agree is known only now.

@@ -45,7 +45,9 @@ pub(super) fn age_by_name(name: &str) -> Option<Age> {
         // `router-1.2.3-2026-11-29.jsonl`: a date with its year first is the more likely one.
         let has_year_first = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count() >= 4;
         let split = match first {
-            Some((_, rest, _)) if !has_year_first(rest) => splits.find(|(_, rest, _)| has_year_first(rest)).or(first),
+            Some((_, rest, _)) if !has_year_first(rest) => {
+                splits.find(|(_, rest, _)| has_year_first(rest)).or(first)
+            }
             first => first,
         };
         return match split.map(|(journal, _, date)| (journal, date)) {

@@ -4,6 +4,7 @@ pub mod csv;
 pub mod diagnosis;
 mod json;
 pub mod made;
+mod moments;
 mod numbers;
 pub mod place;
 pub mod screen;

@@ -11,8 +11,10 @@ use anyhow::Result;
 use rusqlite::types::ValueRef;
 use unicode_width::UnicodeWidthStr;
 
+use super::moments::Moments;
 use super::numbers::Rounding;
 use super::screen;
+use crate::query::kind::ColumnKind;
 use crate::query::run::Sink;
 use crate::text;
 
@@ -39,6 +41,8 @@ pub(super) struct Table<'w> {
     /// The columns that the terminal has, when one shows the table.
     width: Option<usize>,
     names: Vec<String>,
+    kinds: Vec<ColumnKind>,
+    moments: Moments,
     sample: Vec<Vec<Cell>>,
     sample_bytes: usize,
     layout: Option<Layout>,
@@ -49,7 +53,7 @@ pub(super) struct Table<'w> {
 
 /// A value as far as its column must know it.
 #[derive(Debug, Clone, PartialEq)]
-enum Cell {
+pub(super) enum Cell {
     Null,
     Int(i64),
     Real(f64),
@@ -89,6 +93,8 @@ impl<'w> Table<'w> {
             is_markdown: true,
             width: None,
             names: Vec::new(),
+            kinds: Vec::new(),
+            moments: Moments::default(),
             sample: Vec::new(),
             sample_bytes: 0,
             layout: None,
@@ -113,7 +119,11 @@ impl<'w> Table<'w> {
         if self.layout.is_some() {
             return Ok(());
         }
-        let sample = std::mem::take(&mut self.sample);
+        let mut sample = std::mem::take(&mut self.sample);
+        if !self.is_markdown {
+            self.moments.find_day(&sample);
+        }
+        sample.iter_mut().for_each(|row| self.moments.show(row));
         let layout = Layout::of(
             &self.names,
             &sample,
@@ -121,6 +131,9 @@ impl<'w> Table<'w> {
             self.width.filter(|_| !self.is_markdown),
             self.is_markdown,
         );
+        if let Some(title) = self.moments.title() {
+            writeln!(self.out, "{title}")?;
+        }
         if layout.headings == 0 && !layout.is_turned {
             self.write_names(&layout)?;
         }
@@ -373,13 +386,18 @@ impl Column {
 }
 
 impl Sink for Table<'_> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.kinds = kinds.to_vec();
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.names = names.iter().map(|name| self.shown(name.as_bytes())).collect();
+        self.moments = Moments::of(&self.names, &self.kinds);
         Ok(())
     }
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
-        let row: Vec<Cell> = cells
+        let mut row: Vec<Cell> = cells
             .iter()
             .map(|cell| match cell {
                 ValueRef::Null => Cell::Null,
@@ -389,6 +407,7 @@ impl Sink for Table<'_> {
             })
             .collect();
         if self.layout.is_some() {
+            self.moments.show(&mut row);
             return self.write(&row);
         }
         self.sample_bytes += row.iter().map(Cell::len).sum::<usize>();

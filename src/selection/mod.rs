@@ -61,8 +61,10 @@ impl Asked {
         let named = |flag: &str, values: &[String]| -> Vec<String> {
             values.iter().map(|value| format!("--{flag} {value}")).collect()
         };
-        let time = |flag: &str, moment: &Option<Moment>| moment.as_ref().map(|at| format!("--{flag} {}", at.text));
-        let length = |flag: &str, length_s: Option<f64>| length_s.map(|length_s| format!("--{flag} {length_s}"));
+        let time =
+            |flag: &str, moment: &Option<Moment>| moment.as_ref().map(|at| format!("--{flag} {}", at.text));
+        let length =
+            |flag: &str, length_s: Option<f64>| length_s.map(|length_s| format!("--{flag} {length_s}"));
         let mut flags = named("run", &self.runs);
         flags.extend(named("release", &self.releases));
         flags.extend(named("source", &self.sources));
@@ -107,6 +109,8 @@ pub struct Selection {
     pub is_default: bool,
     /// What it was chosen by, as on the command line.
     pub flags: Vec<String>,
+    /// What the estimated wall time of its runs rests on, and of how many of them.
+    pub bases: Vec<(String, usize)>,
 }
 
 impl Selection {
@@ -182,7 +186,7 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
     }
     let is_default = *asked == Asked::default();
     let emptied_by = emptied_by.filter(|_| rows.is_empty());
-    Ok(Selection { emptied_by, rows, notes, is_default, flags: asked.flags() })
+    Ok(Selection { emptied_by, rows, notes, is_default, flags: asked.flags(), bases: notes::bases(&parts) })
 }
 
 /// The selection of one run, whole.

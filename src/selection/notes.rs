@@ -1,5 +1,6 @@
 //! What a reader of an answer must know of its selection, in words.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::SystemTime;
 
@@ -65,6 +66,15 @@ fn tail_s(connection: &Connection, run_id: i64) -> Result<Option<f64>> {
          limit 1",
     )?;
     Ok(find.query_row([run_id], |row| row.get(0)).optional()?)
+}
+
+/// What the wall time of the runs rests on, and of how many.
+pub(super) fn bases(parts: &[(&Run, Window)]) -> Vec<(String, usize)> {
+    let mut bases: BTreeMap<&str, usize> = BTreeMap::new();
+    for basis in parts.iter().filter_map(|(run, _)| run.wall_basis.as_deref()) {
+        *bases.entry(basis).or_default() += 1;
+    }
+    bases.into_iter().map(|(basis, runs)| (basis.to_owned(), runs)).collect()
 }
 
 /// The notes on a selection.

@@ -156,7 +156,9 @@ fn an_id_is_a_rid_a_client_id_or_the_beginning_of_one_that_is_enough() {
     assert_eq!((&listed[0]["rid"], &listed[0]["terminal"]), (&json!("aa22"), &json!("completed")));
     lab.run(&["show", "aa"])
         .exits(0)
-        .says("note: \"aa\" begins the ids of 2 requests: show one by its rid, give --run, or list others with")
+        .says(
+            "note: \"aa\" begins the ids of 2 requests: show one by its rid, give --run, or list others with",
+        )
         .says("`narwhal-jq query requests --client aa --since 1h`");
     lab.run(&["show", "zz"]).exits(1).says("no request is called \"zz\"");
     lab.run(&["show", ""]).exits(1).says("no request is called \"\"");

@@ -14,7 +14,7 @@ use narwhal_jq::journal::inputs::Input;
 use proptest::prelude::*;
 use rusqlite::types::Value;
 
-use super::harness::{Contents, Lab, assert_contents, assert_timeless_contents, assert_same_contents};
+use super::harness::{Contents, Lab, assert_contents, assert_same_contents, assert_timeless_contents};
 use super::journals::{
     arrived, build, event, journal, retried_terminal, rid, run_name, short_terminal, terminal, wall_event,
     with_everything,

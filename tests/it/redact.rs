@@ -880,7 +880,10 @@ fn issue_13_21_redacted_answers_stand_in_the_order_of_what_is_shown() {
     }
     // A ranking by a number stays one.
     let slowest = |redact: &[&str]| -> Vec<Value> {
-        let json = lab.run(&[&["query", "requests", "--order", "ttft_s", "--format", "json"], redact].concat()).exits(0).json();
+        let json = lab
+            .run(&[&["query", "requests", "--order", "ttft_s", "--format", "json"], redact].concat())
+            .exits(0)
+            .json();
         json.as_array().unwrap().iter().map(|row| row["rid"].clone()).collect()
     };
     assert_eq!(slowest(&["--redact"]), slowest(&[]));

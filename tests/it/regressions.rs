@@ -213,7 +213,7 @@ fn a_check_of_nothing_does_not_hold_and_says_why_accounting_makes_it_fail() {
     let lab = lab(&[with("a", "\"ttft_s\": 0.5, \"token_accounting\": \"unavailable\"")]);
     lab.run(&["check", "--min-attainment", "0.5", "--ttft", "1", "--tpot", "1"])
         .exits(6)
-        .says("token accounting is unavailable, so the output of its 1 completed requests is unknown");
+        .says("token accounting is unavailable, so the output of 1 completed requests is unknown");
     lab.run(&["compare", "last", "last", "--ttft", "1", "--tpot", "1"])
         .exits(0)
         .says("token accounting is unavailable");
@@ -308,7 +308,7 @@ fn an_interrupted_answer_leaves_no_file_behind() {
 #[test]
 fn a_rid_that_stands_in_two_runs_is_shown_with_its_run() {
     let lab = lab(&[terminal("100-a", "x", 1.0), terminal("200-b", "x", 1.0)]);
-    lab.run(&["show", "x"]).exits(0).says("names 2 requests: show one by its rid, or with --run");
+    lab.run(&["show", "x"]).exits(0).says("names 2 requests: show one by its rid, give --run");
     let shown = lab.run(&["show", "x", "--run", "200"]).exits(0).stdout;
     assert!(shown.contains("\nrun        200-b,"), "{shown}");
     lab.run(&["show", "x", "--run", "300"]).exits(1).says("no run \"300\"");

@@ -74,7 +74,7 @@ fn wrong_sql_is_told_with_its_place() {
     let lab = lab();
     lab.run(&["sql", "select *\nfrom nowhere"])
         .exits(1)
-        .says("error: the SQL is wrong: no such table: nowhere\n");
+        .says("error: the SQL is wrong: no such table: nowhere; there is archives, attainment, ");
     lab.run(&["sql", "select 1,\n  selec 2"]).exits(1).says("at line 2, column 9: near \"2\": syntax error");
     lab.run(&["sql", "select 1; select 2"])
         .exits(1)
@@ -96,9 +96,7 @@ fn a_wrong_query_is_told_with_the_way_out() {
     lab.run(&["query", "outcomes", "--from", "noon"])
         .exits(2)
         .says("\"noon\" is no length of time: write seconds, or numbers with units as in 90s, 5m, 1h30m, 7d");
-    lab.run(&["query", "outcomes", "--last", "-5"])
-        .exits(2)
-        .says("\"-5\" is no length of time");
+    lab.run(&["query", "outcomes", "--last", "-5"]).exits(2).says("\"-5\" is no length of time");
     lab.run(&["query", "attainment", "--ttft", "0", "--tpot", "1"])
         .exits(2)
         .says("--ttft is a number of seconds above 0, not \"0\"");
