@@ -43,7 +43,10 @@ pub(super) fn age_by_name(name: &str) -> Option<Age> {
         let mut splits = parts.filter_map(|(journal, rest)| Some((journal, rest, date_of(rest)?)));
         let first = splits.next();
         // `router-1.2.3-2026-11-29.jsonl`: a date with its year first is the more likely one.
-        let has_year_first = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count() >= 4;
+        let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+        let has_year_first = |rest: &str| {
+            rest.bytes().take_while(u8::is_ascii_digit).count() >= 4 && digits(rest) >= "202611".len()
+        };
         let split = match first {
             Some((_, rest, _)) if !has_year_first(rest) => {
                 splits.find(|(_, rest, _)| has_year_first(rest)).or(first)
