@@ -11,6 +11,7 @@ pub mod datasette;
 pub mod diagnosis;
 pub mod faster;
 pub mod functions;
+pub mod ordered;
 pub mod params;
 pub mod parts;
 pub mod run;
