@@ -1,5 +1,7 @@
 //! Answers as text: one row stream, several formats, so that all formats of a query agree.
 
+pub mod checked;
+pub mod comparison;
 pub mod csv;
 pub mod diagnosis;
 mod json;
