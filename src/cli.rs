@@ -156,6 +156,9 @@ pub struct QueryFlags {
     /// Work out so many scopes of a large answer at once [default: as many as there are processors, 4 at most]
     #[arg(long, global = true, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Answer")]
     pub jobs: Option<u8>,
+    /// Add the 95 % interval of each share of requests or legs, and of percentiles
+    #[arg(long, global = true, conflicts_with = "sql", help_heading = "Answer")]
+    pub intervals: bool,
     /// Print the catalog as a metadata file of Datasette
     #[arg(long)]
     pub datasette: bool,
@@ -272,7 +275,10 @@ pub struct Compare {
 
 /// `check`.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("limits").required(true).multiple(true))]
+#[command(
+    group = clap::ArgGroup::new("limits").required(true).multiple(true),
+    override_usage = "narwhal-jq check LIMIT... [SELECTION] [OPTIONS]"
+)]
 pub struct Check {
     /// What must hold
     #[command(flatten)]

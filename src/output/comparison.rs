@@ -14,6 +14,9 @@ const MAX_SHOWN: usize = 6;
 const TELLING: [&str; 6] =
     ["attainment", "share completed", "failure_rate decode", "ttft_s p50", "ttft_s p99", "tpot_s p99"];
 
+/// Longer names of figures are cut.
+const MAX_NAME: usize = 25;
+
 /// So wide is a screen.
 const WIDTH: usize = 80;
 
@@ -32,15 +35,15 @@ pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all
     let found = comparison.figures.found();
     let of_engines = comparison.engines.found();
     if all {
-        block(out, &comparison.figures.pairs.iter().collect::<Vec<_>>(), true)?;
-        block(out, &comparison.engines.pairs.iter().collect::<Vec<_>>(), true)?;
+        block(out, &comparison.figures.pairs.iter().collect::<Vec<_>>())?;
+        block(out, &comparison.engines.pairs.iter().collect::<Vec<_>>())?;
     } else {
-        block(out, &found[..found.len().min(MAX_SHOWN)], false)?;
+        block(out, &found[..found.len().min(MAX_SHOWN)])?;
         more(out, found.len())?;
         if !comparison.engines.pairs.is_empty() && comparison.shared == 0 {
             writeln!(out)?;
             writeln!(out, "Engines: {}.", judged(&comparison.engines))?;
-            block(out, &of_engines[..of_engines.len().min(MAX_SHOWN / 2)], false)?;
+            block(out, &of_engines[..of_engines.len().min(MAX_SHOWN / 2)])?;
             if of_engines.len() > MAX_SHOWN / 2 {
                 writeln!(out, "and {} more", of_engines.len() - MAX_SHOWN / 2)?;
             }
@@ -93,33 +96,36 @@ fn sentence(comparison: &Comparison) -> String {
 }
 
 /// Two lines a figure: the values and their difference, then the counts and the interval.
-fn block(out: &mut dyn Write, pairs: &[&Pair], is_full: bool) -> io::Result<()> {
+fn block(out: &mut dyn Write, pairs: &[&Pair]) -> io::Result<()> {
     if pairs.is_empty() {
         return Ok(());
     }
-    let width = pairs.iter().map(|pair| escaped(&pair.name).chars().count()).max().unwrap_or(0).clamp(6, 30);
+    let width =
+        pairs.iter().map(|pair| escaped(&pair.name).chars().count()).max().unwrap_or(0).clamp(8, MAX_NAME);
     writeln!(out)?;
-    writeln!(out, "{:width$}  {:>9}  {:>9}  {:>9}", "figure", "a", "b", "b - a")?;
+    writeln!(out, "{:width$} {:>9} {:>9} {:>9} {:>9}", "figure", "a", "b", "b - a", "seen from")?;
     for pair in pairs {
         let name = escaped(&pair.name);
-        let values = pair.sides.map(|side| {
-            let measured = side.and_then(|figure| figure.measured());
-            measured.map_or_else(|| "-".to_owned(), |measured| short(measured.value))
-        });
-        let difference = pair.difference.map_or_else(|| "-".to_owned(), |found| short(found.value));
-        let name = cut(&name, width.saturating_sub(1).max(5));
+        let fits = name.chars().count() <= width;
+        let name = if fits { name } else { cut(&name, width - 1) };
+        let values =
+            pair.sides.map(|side| number(side.and_then(|figure| figure.measured()).map(|found| found.value)));
+        let difference = number(pair.difference.map(|found| found.value));
+        let detectable = number(pair.difference.and_then(|found| found.detectable));
+        let [a, b] = values;
         writeln!(
             out,
-            "{name:width$}  {:>9}  {:>9}  {difference:>9}  {}",
-            values[0],
-            values[1],
+            "{name:width$} {a:>9} {b:>9} {difference:>9} {detectable:>9} {}",
             pair.verdict.as_str()
         )?;
-        let counts = pair.sides.map(|side| counted(side.map_or(0, |figure| figure.n())));
-        let (n, interval) = (of_what(pair), interval(pair, is_full));
-        writeln!(out, "{:>width$}  {:>9}  {:>9}  {interval}", n, counts[0], counts[1])?;
+        let [a, b] = pair.sides.map(|side| counted(side.map_or(0, |figure| figure.n())));
+        writeln!(out, "{:>width$} {a:>9} {b:>9} {}", of_what(pair), interval(pair))?;
     }
     Ok(())
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), short)
 }
 
 fn of_what(pair: &Pair) -> &'static str {
@@ -132,18 +138,14 @@ fn of_what(pair: &Pair) -> &'static str {
     }
 }
 
-fn interval(pair: &Pair, is_full: bool) -> String {
+fn interval(pair: &Pair) -> String {
     let Some(found) = pair.difference else { return String::new() };
-    let mut text = match (found.low, found.high) {
+    match (found.low, found.high) {
         (Some(low), Some(high)) => format!("(95 %: {} to {})", short(low), short(high)),
         (Some(low), None) => format!("(at least {}; no upper end)", short(low)),
         (None, Some(high)) => format!("(at most {}; no lower end)", short(high)),
         (None, None) => "(no interval)".to_owned(),
-    };
-    if let Some(detectable) = found.detectable.filter(|_| is_full && pair.verdict == Verdict::NotShown) {
-        text.push_str(&format!(" seen: {}", short(detectable)));
     }
-    text
 }
 
 /// What could have been seen, what could not be judged, and what it all speaks for.
@@ -201,6 +203,12 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         "This speaks for conditions as in these windows; a burst or outage that they did not contain is not in it."
             .to_owned(),
     );
+    if all || !comparison.figures.found().is_empty() || !comparison.engines.found().is_empty() {
+        texts.push(
+            "b - a has its 95 % interval below it; a difference of about `seen from` would have been seen."
+                .to_owned(),
+        );
+    }
     if !all {
         texts.push("Every figure: --all; as data: --format json.".to_owned());
     }

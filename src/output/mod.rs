@@ -4,6 +4,7 @@ pub mod checked;
 pub mod comparison;
 pub mod csv;
 pub mod diagnosis;
+pub mod intervals;
 mod json;
 mod table;
 pub mod target;

@@ -14,7 +14,7 @@ use super::figures::{self, Gathered, METRICS};
 use super::ordered::{self, Scope};
 use super::scoring::Policy;
 use crate::selection::Selection;
-use crate::statistics::{self, Judgement, Measured};
+use crate::statistics::{self, Judgement, Measured, Share};
 use crate::store::slos::Slo;
 use crate::text::{full, rounded, short};
 
@@ -244,7 +244,7 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
         for (limit, findings) in
             asked.limits.iter().zip(&mut of_limit).filter(|(limit, _)| is_gathered(limit))
         {
-            let (measured, n, what) = measure(&gathered, limit.figure);
+            let (measured, n, what) = measure(&gathered, limit, asked.is_confident);
             findings.push(judge.finding(limit.figure.name(), limit.bound, measured, n, what));
         }
     }
@@ -275,8 +275,8 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
 }
 
 /// A figure of a scope, how much it is of, and that in words.
-fn measure(gathered: &Gathered, figure: Figure) -> (Option<Measured>, u64, String) {
-    match figure {
+fn measure(gathered: &Gathered, limit: &Limit, is_confident: bool) -> (Option<Measured>, u64, String) {
+    match limit.figure {
         Figure::Attainment => {
             let excluded = gathered.requests() - gathered.scored();
             match gathered.attainment() {
@@ -296,8 +296,15 @@ fn measure(gathered: &Gathered, figure: Figure) -> (Option<Measured>, u64, Strin
         Figure::EngineFailureRate => {
             let rates = gathered.engine_failure_rates();
             let engines = rates.len();
-            // Of equal ones, the first.
-            let worst = rates.into_iter().rev().max_by(|one, other| one.2.value.total_cmp(&other.2.value));
+            // Where the interval decides, one that is broken for sure is worse than one of which little is known. Of
+            // equal ones, the first.
+            let rank = |share: &Share| {
+                let judged = is_confident.then(|| limit.bound.judge(Some(share.low), Some(share.high)));
+                (judged == Some(Judgement::Broken), judged == Some(Judgement::Undecided))
+            };
+            let worst = rates.into_iter().rev().max_by(|(.., one), (.., other)| {
+                rank(one).cmp(&rank(other)).then_with(|| one.value.total_cmp(&other.value))
+            });
             match worst {
                 None => (None, 0, "no leg".to_owned()),
                 Some((engine, kind, share)) => {

@@ -12,6 +12,7 @@ pub mod diagnosis;
 pub mod faster;
 pub mod figures;
 pub mod functions;
+pub mod intervals;
 pub mod ordered;
 pub mod params;
 pub mod parts;
