@@ -102,9 +102,7 @@ fn arrival(diagnosis: &Diagnosis) -> String {
         (None, _) if run.clock_stepped => {
             "wall time unknown (the clock was stepped during the run)".to_owned()
         }
-        (None, _) => {
-            "wall time unknown (the run's id has no time, and no lifecycle event tells it)".to_owned()
-        }
+        (None, _) => "wall time unknown (the run's id has no time, and no lifecycle event tells it)".to_owned(),
     };
     format!("{} s into the run, {wall}", micros(diagnosis.rel_s))
 }

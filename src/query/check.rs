@@ -237,9 +237,19 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
     let mut of_limit: Vec<Vec<Finding>> = vec![Vec::new(); asked.limits.len() + 1];
     let is_gathered = |limit: &Limit| limit.figure != Figure::Rate;
     let asks_attainment = asked.limits.iter().any(|limit| limit.figure == Figure::Attainment);
+    let is_of_legs = |limit: &Limit| matches!(limit.figure, Figure::FailureRate | Figure::EngineFailureRate);
+    let asks_legs = asked.limits.iter().any(is_of_legs);
+    let is_asked = |metric: usize| {
+        asked.limits.iter().any(|limit| matches!(limit.figure, Figure::Percentile(own, _) if own == metric))
+    };
+    let metrics = [0, 1, 2, 3, 4, 5].map(is_asked);
     for scope in scopes.iter().filter(|_| asked.limits.iter().any(is_gathered)) {
         let targets = asked.targets.as_ref().filter(|_| asks_attainment);
-        let gathered = figures::gather(connection, scope, targets, asked.policy)?;
+        let gathered = if asks_legs {
+            figures::gather(connection, scope, targets, asked.policy)?
+        } else {
+            figures::gather_narrow(connection, scope, targets, asked.policy, metrics)?
+        };
         let judge = Judge { scope, requests: gathered.requests(), age_s: age_of(&scope.name), asked };
         for (limit, findings) in
             asked.limits.iter().zip(&mut of_limit).filter(|(limit, _)| is_gathered(limit))
@@ -459,7 +469,8 @@ fn burn_findings(
         selection.install(connection)?;
         let mut by_scope = BTreeMap::new();
         for scope in ordered::scopes(connection)? {
-            let gathered = figures::gather(connection, &scope, asked.targets.as_ref(), asked.policy)?;
+            let targets = asked.targets.as_ref();
+            let gathered = figures::gather_narrow(connection, &scope, targets, asked.policy, [false; 6])?;
             let burnt = |attainment: f64| (1.0 - attainment) / (1.0 - burn.target);
             let rate = gathered.attainment().map(|share| Measured {
                 value: (share.rows - share.hits) as f64 / share.rows as f64 / (1.0 - burn.target),
