@@ -287,7 +287,7 @@ pub struct Check {
     #[arg(long, value_name = "LENGTH", value_parser = crate::selection::time::length)]
     pub max_age: Option<f64>,
     /// Not judged, and so exit code 7: scopes with fewer requests
-    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    #[arg(long, value_name = "NUMBER", default_value = "0")]
     pub min_requests: u64,
     /// The 95 % interval decides and not the measured value; undecided is exit code 7
     #[arg(long)]

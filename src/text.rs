@@ -99,7 +99,7 @@ pub fn short(real: f64) -> String {
     }
     let rounded: f64 = format!("{real:.2e}").parse().unwrap_or(real);
     let magnitude = rounded.abs().log10().floor();
-    if magnitude < -4.0 || magnitude >= 15.0 {
+    if !(-4.0..15.0).contains(&magnitude) {
         return format!("{real:.2e}");
     }
     let decimals = (2.0 - magnitude).max(0.0) as usize;

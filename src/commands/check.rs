@@ -54,6 +54,14 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
         is_confident: flags.confident,
         now_s,
     };
+    let windows = asked.burn.iter().flat_map(|burn| &burn.windows);
+    let mut told: Vec<&String> = selection.notes.iter().collect();
+    for note in windows.flat_map(|(_, window)| &window.notes) {
+        if !told.contains(&note) {
+            teller.note(note);
+            told.push(note);
+        }
+    }
     let selection = match &asked.burn {
         // Of runs that nobody named, those that the windows take in.
         Some(burn) if asked.limits.is_empty() && selection.is_default => longest(burn, selection),
