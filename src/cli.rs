@@ -10,11 +10,13 @@ pub use limits::LimitFlags;
 pub use parse::parse;
 pub use selection::SelectionFlags;
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
 use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
@@ -37,7 +39,7 @@ struct Cli {
 pub struct Global {
     /// The database
     #[arg(long, global = true, value_name = "PATH", env = "NARWHAL_JQ_DB", default_value = "narwhal.db",
-        value_parser = database)]
+        value_parser = OsStringValueParser::new().try_map(database))]
     pub db: PathBuf,
     /// When to color messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
@@ -61,12 +63,12 @@ pub enum Color {
     Never,
 }
 
-fn database(text: &str) -> Result<PathBuf, String> {
-    match text {
+fn database(path: OsString) -> Result<PathBuf, String> {
+    match path.as_bytes() {
         // As if the variable were not set.
-        "" => Ok(PathBuf::from("narwhal.db")),
-        ":memory:" => Err("a database in memory would keep nothing: name a file".to_owned()),
-        path => Ok(PathBuf::from(path)),
+        b"" => Ok(PathBuf::from("narwhal.db")),
+        b":memory:" => Err("a database in memory would keep nothing: name a file".to_owned()),
+        _ => Ok(PathBuf::from(path)),
     }
 }
 
@@ -87,7 +89,7 @@ enum Command {
     Show(Show),
     /// Put two selections side by side
     Compare(Compare),
-    /// Exit with 6 when something selected does not keep what is asked of it, 7 when that cannot be judged
+    /// Exit with 6 when something does not hold, 7 when that cannot be judged
     Check(Check),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),
@@ -122,6 +124,9 @@ pub struct Ingest {
     /// The first bad line ends it, and nothing of its file is kept (exit code 3)
     #[arg(long)]
     pub strict: bool,
+    /// Read the journals in folders inside folders, too
+    #[arg(long)]
+    pub recursive: bool,
     /// Keep reading as the journal grows, through rotation, until interrupted
     #[arg(long, conflicts_with_all = ["is_final", "strict"])]
     pub follow: bool,

@@ -1,7 +1,5 @@
 //! `check`: exit 6 when something does not hold, 7 when that cannot be judged.
 
-use std::io;
-
 use anyhow::Result;
 use chrono::Utc;
 use rusqlite::Connection;
@@ -85,23 +83,19 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     })
 }
 
-/// Writes the answer. Who stopped reading it still gets the exit code.
 fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()> {
     let mut target = open_target(connection, flags.output.as_deref())?;
     let out = target.writer();
-    let written = match flags.format {
-        CheckFormat::Text => write_text(out, checked),
-        CheckFormat::Openmetrics => write_metrics(out, checked),
+    match flags.format {
+        CheckFormat::Text => write_text(out, checked)?,
+        CheckFormat::Openmetrics => write_metrics(out, checked)?,
         CheckFormat::Json => {
             let text = serde_json::to_string_pretty(&checked.as_json())?;
-            writeln!(out, "{}", json_escaped(&text)).and_then(|()| out.flush())
+            writeln!(out, "{}", json_escaped(&text))?;
         }
-    };
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(error.into()),
-        Ok(()) => target.finish(),
     }
+    target.finish()?;
+    Ok(())
 }
 
 /// What each window of a burn rate takes in: that much wall time before now, or before `--until`.

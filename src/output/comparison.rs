@@ -29,9 +29,7 @@ pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all
         writeln!(out, "{letter}  {}: {} requests", cut(&escaped(name), 48), counted(requests))?;
     }
     writeln!(out)?;
-    for line in wrapped(&sentence(comparison), WIDTH) {
-        writeln!(out, "{line}")?;
-    }
+    writeln!(out, "{}", wrapped(&sentence(comparison), WIDTH, 0))?;
     let found = comparison.figures.found();
     let of_engines = comparison.engines.found();
     if all {
@@ -51,9 +49,7 @@ pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all
     }
     writeln!(out)?;
     for text in closing(comparison, all) {
-        for line in wrapped(&text, WIDTH) {
-            writeln!(out, "{line}")?;
-        }
+        writeln!(out, "{}", wrapped(&text, WIDTH, 0))?;
     }
     out.flush()
 }
