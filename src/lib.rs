@@ -17,7 +17,8 @@
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | canned questions and their parameters | [`query`] | how tables are filled |
-//! | one request and what went on around it, two runs, limits | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`] | how tables are filled |
+//! | requests one by one in the order that intervals need, and their figures | [`query::ordered`], [`query::scoring`], [`query::figures`] | how tables are filled |
+//! | one request and what went on around it, two selections, limits, intervals of answers | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`], [`query::intervals`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |
 //! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |

@@ -127,6 +127,21 @@ pub fn rounded(real: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A number for eyes in three significant digits, whole ones in full.
+pub fn short(real: f64) -> String {
+    if real == 0.0 || !real.is_finite() {
+        return if real == 0.0 { "0".to_owned() } else { real.to_string() };
+    }
+    let rounded: f64 = format!("{real:.2e}").parse().unwrap_or(real);
+    let magnitude = rounded.abs().log10().floor();
+    if !(-9.0..15.0).contains(&magnitude) {
+        return format!("{real:.2e}");
+    }
+    let decimals = (2.0 - magnitude).max(0.0) as usize;
+    let text = format!("{real:.decimals$}");
+    if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
 /// Seconds for eyes, to the microsecond.
 pub fn micros(seconds: f64) -> String {
     let text = format!("{seconds:.6}");
@@ -143,6 +158,22 @@ pub fn wall_time(unix_s: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn three_digits_are_enough_for_eyes() {
+        for (real, shown) in [
+            (0.0, "0"),
+            (0.0429294503477, "0.0429"),
+            (-0.1, "-0.1"),
+            (0.9996, "1"),
+            (12345.6, "12346"),
+            (2.904, "2.9"),
+            (0.0000123, "0.0000123"),
+            (99.96, "100"),
+        ] {
+            assert_eq!(short(real), shown);
+        }
+    }
 
     #[test]
     fn text_is_wrapped_between_words() {

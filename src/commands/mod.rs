@@ -100,7 +100,10 @@ fn warn_of_milliseconds(wanted: &Wanted) {
         Subcommanded::Slo(Slo::Set { ttft, tpot, .. }) => ([Some(*ttft), None], Some(*tpot)),
         Subcommanded::Show(flags) => ([flags.ttft, None], flags.tpot),
         Subcommanded::Compare(flags) => ([flags.ttft, None], flags.tpot),
-        Subcommanded::Check(flags) => ([flags.ttft, flags.max_p99_ttft], flags.tpot),
+        Subcommanded::Check(flags) => {
+            let limits = &flags.limits;
+            ([flags.ttft, limits.largest_of("ttft_s")], flags.tpot.or(limits.largest_of("tpot_s")))
+        }
         Subcommanded::Query(ask) => ([parameter(&ask.given, "ttft"), None], parameter(&ask.given, "tpot")),
         Subcommanded::Export(wanted) => {
             ([parameter(&wanted.given, "ttft"), None], parameter(&wanted.given, "tpot"))

@@ -13,10 +13,12 @@ use super::{
 };
 use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::{Exit, Failure};
+use crate::output::intervals::{Style, WithIntervals};
 use crate::output::stdout::stdout;
 use crate::output::{Format, screen};
 use crate::query::catalog::{self, Column, Query};
 use crate::query::datasette::metadata;
+use crate::query::intervals::{self, Measures};
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
 use crate::query::written::written;
@@ -77,8 +79,25 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         open: &open,
         progress: &|share| progress.tell(share),
     };
-    let shown = Shown { kinds: &query.kinds(), redactor: redactor.as_ref(), sql: &query.sql };
+    let measures = ask.flags.intervals.then(|| measures(query)).transpose()?;
+    let mut order_notes = Vec::new();
+    let kinds = query.kinds();
+    let shown = Shown { kinds: &kinds, redactor: redactor.as_ref(), sql: &query.sql };
     let rows = write_answer(&mut connection, &ask.flags.output, &shown, |connection, sink| {
+        if let Some(measures) = measures {
+            let (columns, rows) = run::collect(connection, sql, &bound)?;
+            let (ends, notes) = intervals::find(connection, measures, &bound, &columns, &rows)?;
+            order_notes = notes;
+            let style = Style::of(ask.flags.output.format);
+            let answer = WithIntervals {
+                measured: measures.columns,
+                columns: &columns,
+                kinds: &kinds,
+                rows: &rows,
+                ends: &ends,
+            };
+            return answer.write(sink, style);
+        }
         if query.file.is_none() && has_scopes(query) {
             parts::run(connection, &question, sink)
         } else {
@@ -93,10 +112,29 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if rows > 0 && ask.flags.output.format == Format::Table {
         tell_bases(query, &selection, teller);
     }
-    for caveat in caveats {
-        teller.note(&caveat);
+    for caveat in caveats.iter().chain(&order_notes) {
+        teller.note(caveat);
+    }
+    if measures.is_some() && rows > 0 {
+        teller.note(
+            "the intervals (95 %) speak for conditions as in these windows; a burst or outage that they did not contain \
+             is not in them",
+        );
     }
     Ok(exit)
+}
+
+/// What of a query has intervals.
+fn measures(query: &Query) -> Result<Measures> {
+    let found = intervals::of_query(&query.name).filter(|_| query.file.is_none());
+    found.ok_or_else(|| {
+        let there = intervals::queries().join(", ");
+        Failure::usage(format!(
+            "nothing in an answer of {} has an interval: --intervals is for {there}",
+            query.name
+        ))
+        .into()
+    })
 }
 
 /// Says what wall times that people read rest on; `runs` says it of each run.

@@ -1,7 +1,10 @@
 //! Answers as text: one row stream, several formats, so that all formats of a query agree.
 
+pub mod checked;
+pub mod comparison;
 pub mod csv;
 pub mod diagnosis;
+pub mod intervals;
 mod json;
 pub mod made;
 mod moments;

@@ -92,6 +92,23 @@ pub fn targets(
     Ok(ttft_s.zip(tpot_s).map(|(ttft_s, tpot_s)| slos::Slo { name, ttft_s, tpot_s }))
 }
 
+/// As [`targets`], where there must be some.
+///
+/// # Errors
+/// As [`targets`], and when there are none.
+pub fn needed_targets(
+    connection: &Connection,
+    name: Option<&str>,
+    ttft_s: Option<f64>,
+    tpot_s: Option<f64>,
+) -> Result<slos::Slo> {
+    let found = targets(connection, name, ttft_s, tpot_s)?;
+    let missing = [("--ttft SECONDS", ttft_s), ("--tpot SECONDS", tpot_s)];
+    let missing: Vec<&str> =
+        missing.into_iter().filter(|(_, given)| given.is_none()).map(|(flag, _)| flag).collect();
+    found.ok_or_else(|| no_slo(name.unwrap_or(slos::DEFAULT), &missing.join(" and ")).into())
+}
+
 fn no_slo(name: &str, missing: &str) -> Failure {
     let saved_as = if name == slos::DEFAULT { String::new() } else { format!(" {name}") };
     Failure::usage(format!(
