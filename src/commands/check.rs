@@ -86,14 +86,15 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
 fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()> {
     let mut target = open_target(connection, flags.output.as_deref())?;
     let out = target.writer();
-    match flags.format {
-        CheckFormat::Text => write_text(out, checked)?,
-        CheckFormat::Openmetrics => write_metrics(out, checked)?,
+    let written = match flags.format {
+        CheckFormat::Text => write_text(out, checked),
+        CheckFormat::Openmetrics => write_metrics(out, checked),
         CheckFormat::Json => {
             let text = serde_json::to_string_pretty(&checked.as_json())?;
-            writeln!(out, "{}", json_escaped(&text))?;
+            writeln!(out, "{}", json_escaped(&text)).and_then(|()| out.flush())
         }
-    }
+    };
+    written.map_err(|error| target.explain(error.into()))?;
     target.finish()?;
     Ok(())
 }
