@@ -12,6 +12,7 @@ pub mod diagnosis;
 pub mod explain;
 pub mod faster;
 pub mod functions;
+pub mod ordered;
 pub mod params;
 pub mod parts;
 pub mod run;

@@ -1,0 +1,351 @@
+//! The requests of a scope in the order that intervals need: bursts are seen where their rows are neighbours
+//! (docs/statistics.md, "Order"). Legs follow their request.
+//!
+//! It streams: routers whose runs overlap are merged, each read by the index that has its order. What is read of a
+//! request is the caller's statement; what is made of it is the caller's, too.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use anyhow::Result;
+use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator;
+use rusqlite::{CachedStatement, Connection, Row, Rows, named_params};
+
+/// A scope of the selection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scope {
+    /// Its name.
+    pub name: String,
+    /// Its parts: run after run by the start of the runs, and within a run by time.
+    pub parts: Vec<Part>,
+    /// How its requests are ordered.
+    pub order: Order,
+}
+
+/// A part of a run, as a row of `selection` has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The run's key.
+    pub run_id: i64,
+    /// The run's id.
+    pub run: String,
+    /// From this moment on, monotonic.
+    pub from_s: f64,
+    /// Before this moment, monotonic.
+    pub to_s: f64,
+    /// The run's zero and its end, monotonic; none when nothing of it has a time.
+    pub span: Option<(f64, f64)>,
+    /// Wall clock minus monotonic clock, as estimated.
+    pub wall_offset_s: Option<f64>,
+}
+
+/// How the requests of a scope are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// By estimated wall arrival, then run, then rid: its runs overlap, and share their bursts.
+    WallTime,
+    /// Run after run by their start, within a run by arrival, then rid.
+    RunAfterRun,
+    /// As [`Order::RunAfterRun`], because so many of its runs have no wall time: if they overlap with others, bursts
+    /// that they share are not seen.
+    WithoutWallTime(usize),
+}
+
+/// The scopes of the connection's selection, in the order of their names.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn scopes(connection: &Connection) -> Result<Vec<Scope>> {
+    let mut find = connection.prepare(include_str!("../../queries/ordered/parts.sql"))?;
+    let mut rows = find.query([])?;
+    let mut scopes: Vec<Scope> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let name = row.get_ref(0)?.as_str()?;
+        if scopes.last().is_none_or(|scope| scope.name != name) {
+            scopes.push(Scope { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun });
+        }
+        let first_s: Option<f64> = row.get(5)?;
+        let last_s: Option<f64> = row.get(6)?;
+        let part = Part {
+            run_id: row.get(1)?,
+            from_s: row.get(2)?,
+            to_s: row.get(3)?,
+            run: row.get::<_, Option<String>>(4)?.unwrap_or_default(),
+            span: first_s.zip(last_s),
+            wall_offset_s: row.get(7)?,
+        };
+        scopes.last_mut().expect("one was pushed").parts.push(part);
+    }
+    for scope in &mut scopes {
+        scope.order = order(&scope.parts);
+    }
+    Ok(scopes)
+}
+
+/// What to say of the order of scopes, a line each.
+pub fn notes(scopes: &[Scope]) -> Vec<String> {
+    let without = |scope: &Scope| match scope.order {
+        Order::WithoutWallTime(runs) => Some((scope.name.clone(), runs)),
+        _ => None,
+    };
+    let found: Vec<(String, usize)> = scopes.iter().filter_map(without).collect();
+    let Some((scope, runs)) = found.first() else { return Vec::new() };
+    let which = match (scopes.len(), found.len()) {
+        (1, _) => String::new(),
+        (_, 1) => format!("{scope}: "),
+        (_, many) => format!("{many} scopes, the first of them {scope}: "),
+    };
+    let have = if *runs == 1 { "run has" } else { "runs have" };
+    vec![format!(
+        "{which}{runs} {have} no wall time, so the requests are taken run after run: where runs were up at once and \
+         share their bursts, the intervals are too narrow"
+    )]
+}
+
+/// Decides the order of a scope from its parts, which come run after run.
+fn order(parts: &[Part]) -> Order {
+    let mut runs: Vec<&Part> = parts.iter().filter(|part| part.span.is_some()).collect();
+    runs.dedup_by_key(|part| part.run_id);
+    if runs.len() < 2 {
+        return Order::RunAfterRun;
+    }
+    let mut spans = Vec::with_capacity(runs.len());
+    for part in &runs {
+        if let (Some((first_s, last_s)), Some(offset_s)) = (part.span, part.wall_offset_s) {
+            spans.push((first_s + offset_s, last_s + offset_s));
+        }
+    }
+    if spans.len() < runs.len() {
+        return Order::WithoutWallTime(runs.len() - spans.len());
+    }
+    spans.sort_by(|one, other| one.0.total_cmp(&other.0));
+    // Sorted by their beginnings, some overlap if two neighbours do.
+    let overlap = spans.windows(2).any(|two| two[1].0 < two[0].1);
+    if overlap { Order::WallTime } else { Order::RunAfterRun }
+}
+
+/// Gives the requests of a scope in order to `take`, each with the part that it belongs to.
+///
+/// `sql` reads one part: of `terminals` those of `:run_id` with `:from_s` <= arrived < `:to_s`, ordered by arrived,
+/// then rid, which are its first two columns.
+///
+/// # Errors
+/// When the database cannot be read; what `take` fails with.
+pub fn each(
+    connection: &Connection,
+    scope: &Scope,
+    sql: &str,
+    mut take: impl FnMut(&Part, &Row<'_>) -> Result<()>,
+) -> Result<()> {
+    if scope.order == Order::WallTime {
+        return merge(connection, scope, sql, take);
+    }
+    let mut statement = connection.prepare_cached(sql)?;
+    for part in &scope.parts {
+        let mut rows = ask(&mut statement, part)?;
+        while let Some(row) = rows.next()? {
+            take(part, row)?;
+        }
+    }
+    Ok(())
+}
+
+fn ask<'s>(statement: &'s mut CachedStatement<'_>, part: &Part) -> Result<Rows<'s>> {
+    let bound = named_params! { ":run_id": part.run_id, ":from_s": part.from_s, ":to_s": part.to_s };
+    Ok(statement.query(bound)?)
+}
+
+/// The next request of one part, among those of all parts.
+struct Head {
+    wall_s: f64,
+    /// The place of the run's id among those of the scope.
+    run: usize,
+    rid: String,
+    part: usize,
+}
+
+impl Head {
+    fn of(row: &Row<'_>, offset_s: f64, run: usize, part: usize, mut rid: String) -> Result<Self> {
+        rid.clear();
+        rid.push_str(row.get_ref(1)?.as_str()?);
+        Ok(Self { wall_s: row.get::<_, f64>(0)? + offset_s, run, rid, part })
+    }
+}
+
+impl Ord for Head {
+    /// The first request is the greatest: a heap gives that.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_wall = other.wall_s.total_cmp(&self.wall_s);
+        by_wall.then_with(|| other.run.cmp(&self.run)).then_with(|| other.rid.cmp(&self.rid))
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Head {}
+
+/// As [`each`], by wall arrival. A float of seconds since 1970 tells a quarter of a microsecond: what arrived at one
+/// run within that stays in its order of arrival.
+fn merge(
+    connection: &Connection,
+    scope: &Scope,
+    sql: &str,
+    mut take: impl FnMut(&Part, &Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let parts: Vec<(&Part, f64)> =
+        scope.parts.iter().filter_map(|part| Some((part, part.wall_offset_s?))).collect();
+    let mut names: Vec<&str> = parts.iter().map(|(part, _)| part.run.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let place = |part: &Part| names.binary_search(&part.run.as_str()).expect("every name is among them");
+    let mut statements = Vec::with_capacity(parts.len());
+    for _ in &parts {
+        statements.push(connection.prepare_cached(sql)?);
+    }
+    let mut streams = Vec::with_capacity(parts.len());
+    for (statement, (part, _)) in statements.iter_mut().zip(&parts) {
+        streams.push(ask(statement, part)?);
+    }
+    let mut heads = BinaryHeap::with_capacity(parts.len());
+    for (at, (part, offset_s)) in parts.iter().enumerate() {
+        if let Some(row) = streams[at].next()? {
+            heads.push(Head::of(row, *offset_s, place(part), at, String::new())?);
+        }
+    }
+    while let Some(mut head) = heads.peek_mut() {
+        let (at, run) = (head.part, head.run);
+        let (part, offset_s) = parts[at];
+        take(part, streams[at].get().expect("its head is in the heap"))?;
+        match streams[at].next()? {
+            Some(row) => *head = Head::of(row, offset_s, run, at, std::mem::take(&mut head.rid))?,
+            None => drop(PeekMut::pop(head)),
+        }
+    }
+    Ok(())
+}
+
+/// What an attempt asked of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LegKind {
+    /// To read the prompt.
+    Prefill,
+    /// To write the output.
+    Decode,
+}
+
+impl LegKind {
+    /// The word for it in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prefill => "prefill",
+            Self::Decode => "decode",
+        }
+    }
+}
+
+/// A leg of a request, as the view `legs` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg<'r> {
+    /// The attempt, from 1.
+    pub attempt: i64,
+    /// What was asked.
+    pub kind: LegKind,
+    /// Of which engine.
+    pub engine: &'r str,
+    /// Whether it failed there.
+    pub failed: bool,
+}
+
+/// Finds the legs of requests.
+pub struct Legs<'c> {
+    failed_attempts: CachedStatement<'c>,
+}
+
+impl<'c> Legs<'c> {
+    /// So many columns are read of a request, in this order: `terminal_id`, `attempt_failures`, `attempts`,
+    /// `last_recorded`, `prefill_iid`, and `decode_iid` if the last attempt had a decode leg
+    /// (`case when decode_attempts > recorded_decode_legs then decode_iid end`).
+    pub const COLUMNS: usize = 6;
+
+    /// Of the connection's requests.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn new(connection: &'c Connection) -> Result<Self> {
+        let sql = include_str!("../../queries/ordered/failed-attempts.sql");
+        Ok(Self { failed_attempts: connection.prepare_cached(sql)? })
+    }
+
+    /// Gives the legs of a request to `take`, by attempt, prefill before decode. Its [`Legs::COLUMNS`] stand in the
+    /// row from the column `first` on.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn each(&mut self, request: &Row<'_>, first: usize, mut take: impl FnMut(Leg<'_>)) -> Result<()> {
+        if request.get::<_, Option<i64>>(first + 1)?.is_some_and(|entries| entries > 0) {
+            let mut rows = self
+                .failed_attempts
+                .query(named_params! { ":terminal_id": request.get::<_, i64>(first)? })?;
+            while let Some(row) = rows.next()? {
+                let attempt: i64 = row.get(0)?;
+                let phase = row.get_ref(1)?.as_str_or_null()?;
+                if let Some(engine) = row.get_ref(2)?.as_str_or_null()? {
+                    take(Leg { attempt, kind: LegKind::Prefill, engine, failed: phase == Some("prefill") });
+                }
+                if let Some(engine) = row.get_ref(3)?.as_str_or_null()?.filter(|_| phase == Some("decode")) {
+                    take(Leg { attempt, kind: LegKind::Decode, engine, failed: true });
+                }
+            }
+        }
+        let Some(attempt) = request.get::<_, Option<i64>>(first + 2)?.filter(|attempts| *attempts >= 1)
+        else {
+            return Ok(());
+        };
+        if request.get::<_, Option<i64>>(first + 3)? != Some(0) {
+            return Ok(());
+        }
+        for (column, kind) in [(first + 4, LegKind::Prefill), (first + 5, LegKind::Decode)] {
+            if let Some(engine) = request.get_ref(column)?.as_str_or_null()? {
+                take(Leg { attempt, kind, engine, failed: false });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(run_id: i64, span: (f64, f64), wall_offset_s: Option<f64>) -> Part {
+        let (from_s, to_s) = (crate::selection::OPEN_FROM, crate::selection::OPEN_TO);
+        Part { run_id, run: run_id.to_string(), from_s, to_s, span: Some(span), wall_offset_s }
+    }
+
+    #[test]
+    fn runs_that_overlap_are_ordered_by_wall_time_if_all_have_one() {
+        let early = part(1, (0.0, 10.0), Some(1000.0));
+        let after = part(2, (5.0, 9.0), Some(1005.0));
+        let during = part(3, (1.0, 2.0), Some(1008.5));
+        let unknown = part(4, (0.0, 1.0), None);
+        let timeless = Part { span: None, ..unknown.clone() };
+        assert_eq!(order(std::slice::from_ref(&early)), Order::RunAfterRun);
+        assert_eq!(order(std::slice::from_ref(&unknown)), Order::RunAfterRun);
+        assert_eq!(order(&[early.clone(), early.clone()]), Order::RunAfterRun, "two windows of one run");
+        assert_eq!(order(&[early.clone(), after.clone()]), Order::RunAfterRun);
+        assert_eq!(order(&[early.clone(), after.clone(), during.clone()]), Order::WallTime);
+        assert_eq!(order(&[early.clone(), timeless, during.clone()]), Order::WallTime);
+        assert_eq!(order(&[early, unknown, during]), Order::WithoutWallTime(1));
+    }
+}
