@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod diagnosis;
+pub mod explanation;
 mod json;
 mod table;
 pub mod target;

@@ -28,10 +28,20 @@ const MAX_NAMED: usize = 3;
 fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Vec<String>> {
     let value_of = |name: &str| bound.iter().find(|(bound, _)| bound == name).map(|(_, value)| value);
     let policy = match value_of(":policy") {
-        Some(Value::Text(policy)) if policy == "router" => return Ok(Vec::new()),
         Some(Value::Text(policy)) => policy.as_str(),
         _ => "journal",
     };
+    unmeasured(connection, policy)
+}
+
+/// The same of a policy, by its word.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn unmeasured(connection: &Connection, policy: &str) -> Result<Vec<String>> {
+    if policy == "router" {
+        return Ok(Vec::new());
+    }
     let runs = without_accounting(connection)?;
     let says = |which: &str, completed: i64| {
         format!(

@@ -92,6 +92,25 @@ pub fn targets(
     Ok(ttft_s.zip(tpot_s).map(|(ttft_s, tpot_s)| slos::Slo { name, ttft_s, tpot_s }))
 }
 
+/// As [`targets`], where there is no answer without them.
+///
+/// # Errors
+/// When they are neither given nor saved.
+pub fn needed_targets(
+    connection: &Connection,
+    name: Option<&str>,
+    ttft_s: Option<f64>,
+    tpot_s: Option<f64>,
+) -> Result<slos::Slo> {
+    let missing = match (ttft_s, tpot_s) {
+        (Some(_), _) => "--tpot SECONDS",
+        (None, Some(_)) => "--ttft SECONDS",
+        (None, None) => "--ttft SECONDS and --tpot SECONDS",
+    };
+    let found = targets(connection, name, ttft_s, tpot_s)?;
+    found.ok_or_else(|| no_slo(name.unwrap_or(slos::DEFAULT), missing).into())
+}
+
 fn no_slo(name: &str, missing: &str) -> Failure {
     let saved_as = if name == slos::DEFAULT { String::new() } else { format!(" {name}") };
     Failure::usage(format!(
