@@ -119,9 +119,12 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
         return;
     }
     page.text(0, &format!("{} extra misses {interval}: {counts}", whole(found.extra)));
+    if found.low <= 0.0 {
+        page.text(0, "the interval reaches 0: one burst more or less may be all of it");
+    }
     let mut kinds: Vec<(&String, &f64)> = found.kinds.iter().collect();
     kinds.sort_by(|one, other| other.1.total_cmp(one.1).then(one.0.cmp(other.0)));
-    let kinds: Vec<String> = kinds.iter().map(|(kind, extra)| format!("{} {}", name(kind), whole(**extra))).collect();
+    let kinds: Vec<String> = kinds.iter().map(|(kind, extra)| format!("{} {}", name(kind), signed(**extra))).collect();
     page.text(0, &format!("of these by kind: {}", kinds.join(", ")));
 }
 
@@ -277,7 +280,9 @@ fn happened(event: &Event) -> String {
         Some(count) => format!("{count} {}s", event.event),
         None => event.event.clone(),
     };
-    format!("{from}{to}  {engine}{what} ({})", cut(&event.detail, MAX_NAME * 2))
+    let detail = cut(&event.detail, MAX_NAME * 2);
+    let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+    format!("{from}{to}  {engine}{what}{detail}")
 }
 
 fn typical(page: &mut Page, found: &Explanation) {
@@ -311,6 +316,12 @@ fn whole(real: f64) -> String {
     let rounded = real.abs().round();
     let sign = if real < 0.0 && rounded > 0.0 { "-" } else { "" };
     format!("{sign}{}", grouped(rounded as u64))
+}
+
+/// The same with its sign.
+fn signed(real: f64) -> String {
+    let whole = whole(real);
+    if whole == "0" || whole.starts_with('-') { whole } else { format!("+{whole}") }
 }
 
 fn thousandths(share: f64) -> String {

@@ -41,7 +41,8 @@ pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result
             "ejected" => "ejected".to_owned(),
             kind => format!("{kind} hold"),
         };
-        let ended = if row.int("open") == 1 { "; open at the run's end" } else { "" };
+        let ended = (row.int("open") == 1).then(|| "open at the run's end".to_owned());
+        let said: Vec<String> = row.known_text("cause").into_iter().chain(ended).collect();
         found.push((
             began(&row),
             Event {
@@ -53,7 +54,7 @@ pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result
                 from_s: row.real("from_s"),
                 to_s: row.real("to_s"),
                 count: None,
-                detail: format!("{}{ended}", row.known_text("cause").unwrap_or_else(|| "no cause given".to_owned())),
+                detail: said.join("; "),
             },
         ));
     }
