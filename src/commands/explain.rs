@@ -33,7 +33,8 @@ pub(super) fn run(global: &Global, flags: &Explain) -> Result<Exit> {
     let (baseline, against) = match &flags.against {
         None => (earlier(&window), "all earlier requests of the same runs".to_owned()),
         Some(text) => {
-            let asked = expression::parse(text, now).map_err(|error| Failure::usage(format!("--against: {error}")))?;
+            let asked = expression::parse(text, now)
+                .map_err(|error| Failure::usage(format!("--against: {error}")))?;
             let baseline = selection::choose(&connection, &asked, now)?;
             check_rows(&baseline, "the baseline")?;
             (baseline, text.clone())

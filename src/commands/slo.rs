@@ -1,8 +1,8 @@
 //! `slo`: save, show and remove latency targets; find out which could be promised.
 
 use anyhow::{Context, Result, bail};
-use rusqlite::types::{Value, ValueRef};
 use rusqlite::Connection;
+use rusqlite::types::{Value, ValueRef};
 
 use super::{Teller, answer, open_target, open_to_read, read_then_open, select, tell_no_rows};
 use crate::cli::{Global, OutputFlags, Slo, Solve, SolveFormat, Try};
@@ -67,7 +67,8 @@ fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
         }
     };
     let policy = Policy::parse(&flags.policy).context("the policy was checked")?;
-    let (scopes, selection) = chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
+    let (scopes, selection) =
+        chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
     let solved = solve(&connection, &scopes, given, flags.wanted, policy)?;
     let format = match flags.format {
         SolveFormat::Text => None,
@@ -89,7 +90,9 @@ fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
                 Given::Ttft(_) => ("ttft", "least_tpot"),
             };
             let ends = ["low", "high"].map(|end| format!("{found}_{end}"));
-            let mut columns = ["scope", "policy", "wanted", known, "scored", "reachable", found].map(str::to_owned).to_vec();
+            let mut columns = ["scope", "policy", "wanted", known, "scored", "reachable", found]
+                .map(str::to_owned)
+                .to_vec();
             columns.extend(ends);
             columns.push("met".to_owned());
             sink.columns(&columns)?;
@@ -130,7 +133,9 @@ fn tell(
     for note in ordered::notes(scopes).iter().chain(&caveats::unmeasured(connection, policy.as_str())?) {
         teller.note(note);
     }
-    teller.note("speaks for conditions as in this window; a burst or outage that it did not contain is not in it");
+    teller.note(
+        "speaks for conditions as in this window; a burst or outage that it did not contain is not in it",
+    );
     Ok(())
 }
 
@@ -194,7 +199,8 @@ fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &[])? else { return Ok(Exit::Interrupted) };
     let pairs = pairs(&connection, flags)?;
     let policy = Policy::parse(&flags.policy).context("the policy was checked")?;
-    let (scopes, selection) = chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
+    let (scopes, selection) =
+        chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
     let tried = try_targets(&connection, &scopes, &pairs, policy)?;
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();

@@ -93,7 +93,12 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
     let Slo { ttft_s, tpot_s, .. } = asked.targets;
     page.labelled(
         "targets",
-        &format!("TTFT {} s, TPOT {} s{saved_as}, policy {}", rounded(*ttft_s), rounded(*tpot_s), asked.policy.as_str()),
+        &format!(
+            "TTFT {} s, TPOT {} s{saved_as}, policy {}",
+            rounded(*ttft_s),
+            rounded(*tpot_s),
+            asked.policy.as_str()
+        ),
     );
     page.labelled("window", &span(&found.window));
     page.labelled("", &share(&found.window));
@@ -124,7 +129,8 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
     }
     let mut kinds: Vec<(&String, &f64)> = found.kinds.iter().collect();
     kinds.sort_by(|one, other| other.1.total_cmp(one.1).then(one.0.cmp(other.0)));
-    let kinds: Vec<String> = kinds.iter().map(|(kind, extra)| format!("{} {}", name(kind), signed(**extra))).collect();
+    let kinds: Vec<String> =
+        kinds.iter().map(|(kind, extra)| format!("{} {}", name(kind), signed(**extra))).collect();
     page.text(0, &format!("of these by kind: {}", kinds.join(", ")));
 }
 
@@ -189,7 +195,7 @@ fn account(page: &mut Page, named: &Named) {
     page.text(
         6,
         &format!(
-            "{} of its {} requests, {} of {} before; {} beyond the others of the same time ({:.1} standard deviations)",
+            "{} of its {} requests, {} of {} in the baseline; {} beyond the others of the same time ({:.1} standard deviations)",
             grouped(named.misses),
             grouped(named.requests),
             grouped(named.baseline_misses),
@@ -238,7 +244,7 @@ fn stretch(page: &mut Page, found: &Explanation) {
     page.labelled(
         "offered",
         &format!(
-            "{} requests/s then, {} in the whole window, {} before",
+            "{} requests/s then, {} in the whole window, {} in the baseline",
             rate(offered.stretch),
             rate(offered.window),
             rate(offered.baseline)
@@ -303,7 +309,7 @@ fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -344,14 +350,21 @@ mod tests {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(whole(-0.2), "0");
         assert_eq!(whole(-1234.6), "-1,235");
-        assert_eq!((thousandths(0.9234), thousandths(1.0), thousandths(0.99999)), ("0.923".to_owned(), "1.000".to_owned(), "0.99999".to_owned()));
+        assert_eq!(
+            (thousandths(0.9234), thousandths(1.0), thousandths(0.99999)),
+            ("0.923".to_owned(), "1.000".to_owned(), "0.99999".to_owned())
+        );
     }
 
     #[test]
     fn lines_are_filled_to_80_columns() {
         let mut page = Page { lines: Vec::new() };
         page.text(2, &"word ".repeat(40));
-        assert!(page.lines.len() == 3 && page.lines.iter().all(|line| line.len() <= WIDTH), "{:?}", page.lines);
+        assert!(
+            page.lines.len() == 3 && page.lines.iter().all(|line| line.len() <= WIDTH),
+            "{:?}",
+            page.lines
+        );
         assert!(page.lines[1].starts_with("    word"));
     }
 }

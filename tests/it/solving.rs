@@ -40,7 +40,11 @@ fn the_least_ttft_is_a_percentile_with_its_interval() {
     for (wanted, least, low, high) in [("0.95", 0.958, 0.944, 0.972), ("0.99", 0.998, 0.991, 1.005)] {
         let found = solved(&lab, &["--wanted", wanted, "--tpot", "1"]);
         assert_eq!(found["least_ttft"], json!(least), "{found}");
-        assert_eq!((&found["least_ttft_low"], &found["least_ttft_high"]), (&json!(low), &json!(high)), "{found}");
+        assert_eq!(
+            (&found["least_ttft_low"], &found["least_ttft_high"]),
+            (&json!(low), &json!(high)),
+            "{found}"
+        );
         let met = if wanted == "0.95" { 950 } else { 990 };
         assert_eq!((&found["met"], &found["scored"]), (&json!(met), &json!(1000)), "{found}");
     }
@@ -54,7 +58,8 @@ fn it_is_that_of_slo_frontier() {
     for wanted in ["0.1", "0.5", "0.9", "0.901", "0.95"] {
         for tpot in ["0.01", "0.05", "0.0951", "1"] {
             let found = solved(&lab, &["--wanted", wanted, "--tpot", tpot]);
-            let frontier = lab.run(&["query", "slo-frontier", "--wanted", wanted, "--tpot", tpot, "--format", "json"]);
+            let frontier =
+                lab.run(&["query", "slo-frontier", "--wanted", wanted, "--tpot", tpot, "--format", "json"]);
             let frontier = &frontier.exits(0).json()[0];
             for column in ["scope", "policy", "wanted", "tpot", "scored", "reachable", "least_ttft", "met"] {
                 assert_eq!(found[column], frontier[column], "{wanted} {tpot} {column}");
@@ -89,9 +94,17 @@ fn it_is_said_in_words() {
     assert_eq!(words.stdout, expected);
     assert!(words.stderr.contains("speaks for conditions as in this window"));
     let words = lab.run(&["slo", "solve", "--wanted", "0.95", "--tpot", "0.05"]).exits(0);
-    assert!(words.stdout.contains("no TTFT target would have held for 0.95 of the requests"), "{}", words.stdout);
+    assert!(
+        words.stdout.contains("no TTFT target would have held for 0.95 of the requests"),
+        "{}",
+        words.stdout
+    );
     let words = lab.run(&["slo", "solve", "--wanted", "0.999", "--tpot", "1"]).exits(0);
-    assert!(words.stdout.contains("; no upper end is the least") || words.stdout.contains("no upper end"), "{}", words.stdout);
+    assert!(
+        words.stdout.contains("; no upper end is the least") || words.stdout.contains("no upper end"),
+        "{}",
+        words.stdout
+    );
 }
 
 #[test]
@@ -105,7 +118,8 @@ fn a_target_is_given_or_saved() {
     lab.run(&["slo", "try", "--ttft", "1", "--ttft", "2", "--tpot", "1"]).exits(2).says("make no pairs");
     lab.run(&["slo", "set", "--ttft", "0.5", "--tpot", "0.09"]).exits(0);
     assert_eq!(solved(&lab, &["--wanted", "0.5"])["tpot"], json!(0.09));
-    let tried = lab.run(&["slo", "try", "--ttft", "0.4", "--ttft", "0.6", "--format", "json"]).exits(0).json();
+    let tried =
+        lab.run(&["slo", "try", "--ttft", "0.4", "--ttft", "0.6", "--format", "json"]).exits(0).json();
     assert_eq!((&tried[0]["tpot"], &tried[1]["ttft"]), (&json!(0.09), &json!(0.6)));
 }
 
@@ -117,7 +131,10 @@ fn targets_stand_side_by_side_as_attainment_has_them() {
     let tried = lab.run(&[&["slo", "try", "--format", "json"], &flags[..]].concat()).exits(0).json();
     assert_eq!(tried.as_array().map(Vec::len), Some(4));
     for (tried, (ttft, tpot)) in tried.as_array().unwrap().iter().zip(pairs) {
-        let alone = lab.run(&["query", "attainment", "--ttft", ttft, "--tpot", tpot, "--format", "json"]).exits(0).json();
+        let alone = lab
+            .run(&["query", "attainment", "--ttft", ttft, "--tpot", tpot, "--format", "json"])
+            .exits(0)
+            .json();
         for column in ["scope", "policy", "ttft", "tpot", "scored", "met", "attainment"] {
             assert_eq!(tried[column], alone[0][column], "{ttft} {tpot} {column}");
         }
@@ -132,10 +149,13 @@ fn targets_stand_side_by_side_as_attainment_has_them() {
 #[test]
 fn scopes_are_those_of_the_selection() {
     let lab = lab();
-    let tried = lab.run(&["slo", "try", "--ttft", "1", "--tpot", "1", "--by", "run,500s", "--format", "csv"]).exits(0);
+    let tried = lab
+        .run(&["slo", "try", "--ttft", "1", "--tpot", "1", "--by", "run,500s", "--format", "csv"])
+        .exits(0);
     assert_eq!(tried.stdout.lines().count(), 3, "{}", tried.stdout);
     let none = lab.run(&["slo", "solve", "--tpot", "1", "--release", "9"]).exits(0);
     assert!(none.stdout.is_empty() && none.stderr.contains("no rows: --release 9"), "{}", none.stderr);
-    let short = lab.run(&["slo", "solve", "--tpot", "1", "--from", "990", "--format", "json"]).exits(0).json();
+    let short =
+        lab.run(&["slo", "solve", "--tpot", "1", "--from", "990", "--format", "json"]).exits(0).json();
     assert_eq!(short[0]["scored"], 10);
 }

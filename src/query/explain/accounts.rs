@@ -75,6 +75,15 @@ impl Words {
     }
 }
 
+/// The bits of `marks` in `requests.sql`: one column is read faster than three.
+const IS_RETRIED: i64 = 1;
+const HAS_FAILED_ATTEMPTS: i64 = 2;
+const KNOWS_CROSSED: i64 = 4;
+const IS_CROSSED: i64 = 8;
+
+/// The column of `terminal_id` in `requests.sql`.
+pub(super) const TERMINAL_ID: usize = 12;
+
 /// With more prefixes than this, those that few requests have are told from the others first: client ids may be
 /// random, and a prefix for every request would fill the memory.
 const MANY_PREFIXES: usize = 10_000;
@@ -96,7 +105,6 @@ pub(super) struct Accounts<'c> {
     attempts: CachedStatement<'c>,
     outages: Outages,
     engines: [Words; 2],
-    outage_words: Words,
     prefixes: Words,
     frequent: Option<Frequent>,
     /// Whether prefixes not met yet are taken as rare.
@@ -112,7 +120,6 @@ impl<'c> Accounts<'c> {
             attempts,
             outages,
             engines: Default::default(),
-            outage_words: Words::default(),
             prefixes: Words::default(),
             frequent: None,
             is_closed: false,
@@ -142,20 +149,19 @@ impl<'c> Accounts<'c> {
             let from_s = row.get::<_, f64>(0)? - part.span.map_or(0.0, |(first_s, _)| first_s);
             (from_s, from_s + row.get::<_, Option<f64>>(6)?.unwrap_or(0.0))
         };
-        self.take_engines(part.run_id, row, [11, 12], lived)?;
-        if row.get::<_, Option<i64>>(14)?.is_some_and(|recorded| recorded > 0) {
+        self.take_engines(part.run_id, row, [10, 11], lived)?;
+        let marks: i64 = row.get(8)?;
+        if marks & HAS_FAILED_ATTEMPTS != 0 {
             self.take_failed_attempts(part.run_id, row, lived)?;
         }
         if let Some(input_len) = row.get::<_, Option<i64>>(7)? {
             self.add(Attribute::PromptSize, band(input_len));
         }
-        if let Some(retried) = row.get::<_, Option<bool>>(8)? {
-            self.add(Attribute::Retried, retried.into());
+        self.add(Attribute::Retried, (marks & IS_RETRIED != 0).into());
+        if marks & KNOWS_CROSSED != 0 {
+            self.add(Attribute::Crossed, (marks & IS_CROSSED != 0).into());
         }
-        if let Some(crossed) = row.get::<_, Option<bool>>(9)? {
-            self.add(Attribute::Crossed, crossed.into());
-        }
-        if let Some(prefix) = row.get_ref(10)?.as_str_or_null()?.and_then(prefix) {
+        if let Some(prefix) = row.get_ref(9)?.as_str_or_null()?.and_then(prefix) {
             let value = self.prefix_value(prefix)?;
             self.add(Attribute::ClientPrefix, value);
         }
@@ -163,7 +169,7 @@ impl<'c> Accounts<'c> {
     }
 
     fn take_failed_attempts(&mut self, run_id: i64, request: &Row<'_>, lived: (f64, f64)) -> Result<()> {
-        let terminal_id: i64 = request.get(13)?;
+        let terminal_id: i64 = request.get(TERMINAL_ID)?;
         let mut engines: Vec<[Option<String>; 2]> = Vec::new();
         let mut rows = self.attempts.query(named_params! { ":terminal_id": terminal_id })?;
         while let Some(row) = rows.next()? {
@@ -180,7 +186,13 @@ impl<'c> Accounts<'c> {
         Ok(())
     }
 
-    fn take_engines(&mut self, run_id: i64, row: &Row<'_>, columns: [usize; 2], lived: (f64, f64)) -> Result<()> {
+    fn take_engines(
+        &mut self,
+        run_id: i64,
+        row: &Row<'_>,
+        columns: [usize; 2],
+        lived: (f64, f64),
+    ) -> Result<()> {
         for (leg, column) in columns.into_iter().enumerate() {
             if let Some(engine) = row.get_ref(column)?.as_str_or_null()? {
                 self.take_engine(run_id, leg, engine, lived);
@@ -193,8 +205,7 @@ impl<'c> Accounts<'c> {
         let value = self.engines[leg].number(engine);
         let attribute = [Attribute::PrefillEngine, Attribute::DecodeEngine][leg];
         self.found.push(Account { attribute: attribute as u32, value });
-        for kind in self.outages.kinds(run_id, engine, lived) {
-            let value = self.outage_words.number(&format!("{engine} {kind}"));
+        for value in self.outages.of(run_id, engine, lived) {
             self.found.push(Account { attribute: Attribute::Outage as u32, value });
         }
     }
@@ -225,7 +236,7 @@ impl<'c> Accounts<'c> {
             Attribute::DecodeEngine => self.engines[1].all()[value].clone(),
             Attribute::PromptSize => band_name(account.value),
             Attribute::Retried | Attribute::Crossed => if value == 1 { "yes" } else { "no" }.to_owned(),
-            Attribute::Outage => self.outage_words.all()[value].clone(),
+            Attribute::Outage => self.outages.word(value).to_owned(),
             Attribute::ClientPrefix => self.prefixes.all()[value].clone(),
         };
         (attribute.name(), word)

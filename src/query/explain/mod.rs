@@ -16,7 +16,7 @@ use serde::Serialize;
 
 pub use written::Event;
 
-use self::accounts::{Accounts, TooManyPrefixes, Words};
+use self::accounts::{Accounts, TERMINAL_ID, TooManyPrefixes, Words};
 use self::outages::Outages;
 use self::places::{Place, Places, between};
 use super::ordered::{self, Order, Part, Scope, each};
@@ -218,7 +218,8 @@ pub fn explain(
     install(connection, &both)?;
     let scopes = ordered::scopes(connection)?;
     let empty = |name: &str| Scope { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun };
-    let scope_of = |name: &str| scopes.iter().find(|scope| scope.name == name).cloned().unwrap_or_else(|| empty(name));
+    let scope_of =
+        |name: &str| scopes.iter().find(|scope| scope.name == name).cloned().unwrap_or_else(|| empty(name));
     let (window_scope, baseline_scope) = (scope_of(WINDOW), scope_of(BASELINE));
     let outages = Outages::load(connection, &scopes)?;
 
@@ -233,7 +234,11 @@ pub fn explain(
 
     let places = window_side.places.of_rows(found.stretch.first_row, found.stretch.end_row);
     let (first, last) = places.expect("the stretch is a part of the window");
-    let stretch_scope = Scope { name: STRETCH.to_owned(), parts: between(&window_scope, first, last), order: window_scope.order };
+    let stretch_scope = Scope {
+        name: STRETCH.to_owned(),
+        parts: between(&window_scope, first, last),
+        order: window_scope.order,
+    };
     let rids = match found.named.first().map(|named| named.account) {
         _ if found.z < SHOWN => Vec::new(),
         None => typical(connection, &stretch_scope, &mut accounts, None, targets, policy)?,
@@ -262,8 +267,11 @@ pub fn explain(
     let named: Vec<Named> = named.collect();
     drop(accounts);
 
-    let row = |part: &Part| {
-        Row { scope: STRETCH.to_owned(), run_id: part.run_id, from_s: part.from_s, to_s: part.to_s }
+    let row = |part: &Part| Row {
+        scope: STRETCH.to_owned(),
+        run_id: part.run_id,
+        from_s: part.from_s,
+        to_s: part.to_s,
     };
     let stretch_rows: Vec<Row> = stretch_scope.parts.iter().map(row).collect();
     both.extend(stretch_rows.iter().cloned());
@@ -359,31 +367,32 @@ fn read<'c>(
 ) -> Result<Read<'c>> {
     let mut accounts = Accounts::new(connection, outages)?;
     let (mut profiles, mut kinds) = (Profiles::new(), Words::default());
-    let mut side = |scope: &Scope, accounts: &mut Accounts<'_>, profiles: &mut Profiles| -> Result<ReadSide> {
-        let mut side = ReadSide { rows: Window::new(), places: Places::new(), wall: None, runs: 0 };
-        each(connection, scope, REQUESTS, |part, row| {
-            let measured = Measured::of(row, 2)?;
-            if !measured.is_scored(policy) {
-                return Ok(());
-            }
-            let miss = measured.miss(policy, targets.ttft_s, targets.tpot_s);
-            let miss = miss.map(|kind| kinds.number(kind) as usize);
-            let profile = profiles.of(accounts.of(part, row)?);
-            side.rows.push(profile, miss);
-            let place = Place::of(part, row.get(0)?);
-            side.places.push(place);
-            if let Some(wall_s) = place.wall_s {
-                let (from, to) = side.wall.unwrap_or((wall_s, wall_s));
-                side.wall = Some((from.min(wall_s), to.max(wall_s)));
-            }
-            Ok(())
-        })?;
-        let mut runs: Vec<i64> = scope.parts.iter().map(|part| part.run_id).collect();
-        runs.sort_unstable();
-        runs.dedup();
-        side.runs = runs.len();
-        Ok(side)
-    };
+    let mut side =
+        |scope: &Scope, accounts: &mut Accounts<'_>, profiles: &mut Profiles| -> Result<ReadSide> {
+            let mut side = ReadSide { rows: Window::new(), places: Places::new(), wall: None, runs: 0 };
+            each(connection, scope, REQUESTS, |part, row| {
+                let measured = Measured::of(row, 2)?;
+                if !measured.is_scored(policy) {
+                    return Ok(());
+                }
+                let miss = measured.miss(policy, targets.ttft_s, targets.tpot_s);
+                let miss = miss.map(|kind| kinds.number(kind) as usize);
+                let profile = profiles.of(accounts.of(part, row)?);
+                side.rows.push(profile, miss);
+                let place = Place::of(part, row.get(0)?);
+                side.places.push(place);
+                if let Some(wall_s) = place.wall_s {
+                    let (from, to) = side.wall.unwrap_or((wall_s, wall_s));
+                    side.wall = Some((from.min(wall_s), to.max(wall_s)));
+                }
+                Ok(())
+            })?;
+            let mut runs: Vec<i64> = scope.parts.iter().map(|part| part.run_id).collect();
+            runs.sort_unstable();
+            runs.dedup();
+            side.runs = runs.len();
+            Ok(side)
+        };
     let window = match side(window, &mut accounts, &mut profiles) {
         Err(error) if error.is::<TooManyPrefixes>() => {
             accounts.keep_frequent(connection, window)?;
@@ -417,7 +426,7 @@ fn typical(
             _ => true,
         };
         if is_missed && is_its {
-            missed.push((measured.ttft_s.unwrap_or(f64::INFINITY), row.get(13)?));
+            missed.push((measured.ttft_s.unwrap_or(f64::INFINITY), row.get(TERMINAL_ID)?));
         }
         Ok(())
     })?;
@@ -476,7 +485,8 @@ mod tests {
 
     #[test]
     fn the_baseline_is_what_lies_before_the_first_part_of_each_run() {
-        let window = of(vec![row(1, 50.0, 60.0), row(1, 20.0, 30.0), row(2, OPEN_FROM, 9.0), row(3, 7.0, OPEN_TO)]);
+        let window =
+            of(vec![row(1, 50.0, 60.0), row(1, 20.0, 30.0), row(2, OPEN_FROM, 9.0), row(3, 7.0, OPEN_TO)]);
         let before = earlier(&window);
         assert_eq!(before.rows, [row(1, OPEN_FROM, 20.0), row(3, OPEN_FROM, 7.0)]);
         assert!(!overlap(&window, &before));

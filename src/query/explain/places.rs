@@ -14,7 +14,11 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn of(part: &Part, arrived_s: f64) -> Self {
-        Self { run_id: part.run_id, arrived_s, wall_s: part.wall_offset_s.map(|offset_s| arrived_s + offset_s) }
+        Self {
+            run_id: part.run_id,
+            arrived_s,
+            wall_s: part.wall_offset_s.map(|offset_s| arrived_s + offset_s),
+        }
     }
 }
 

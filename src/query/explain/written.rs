@@ -71,7 +71,11 @@ pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result
                 from_s: row.real("from_s"),
                 to_s: row.real("to_s"),
                 count: None,
-                detail: format!("{} prefill engines live, {} needed", number("live_prefill"), number("min_prefill")),
+                detail: format!(
+                    "{} prefill engines live, {} needed",
+                    number("live_prefill"),
+                    number("min_prefill")
+                ),
             },
         ));
     }
