@@ -2,12 +2,14 @@
 
 mod explain;
 mod forget;
+mod limits;
 mod parse;
 mod selection;
 mod slo;
 
 pub use explain::Explain;
 pub use forget::Forget;
+pub use limits::LimitFlags;
 pub use parse::parse;
 pub use selection::SelectionFlags;
 pub use slo::{Slo, Solve, SolveFormat, Try};
@@ -88,7 +90,7 @@ enum Command {
     Show(Show),
     /// Put two selections side by side
     Compare(Compare),
-    /// Exit with 6 when something selected does not keep what is asked of it
+    /// Exit with 6 when something selected does not keep what is asked of it, 7 when that cannot be judged
     Check(Check),
     /// What the misses of a window come from, against an earlier one or another
     Explain(Explain),
@@ -159,6 +161,9 @@ pub struct QueryFlags {
     /// Work out so many scopes of a large answer at once [default: as many as there are processors, 4 at most]
     #[arg(long, global = true, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Answer")]
     pub jobs: Option<u8>,
+    /// Add the 95 % interval of each share of requests or legs, and of percentiles
+    #[arg(long, global = true, conflicts_with = "sql", help_heading = "Answer")]
+    pub intervals: bool,
     /// Print the catalog as a metadata file of Datasette
     #[arg(long)]
     pub datasette: bool,
@@ -256,6 +261,9 @@ pub struct Compare {
     /// The other selection
     #[arg(value_name = "B")]
     pub b: String,
+    /// Every figure, not only what differs
+    #[arg(long)]
+    pub all: bool,
     /// Take the targets saved under this name
     #[arg(long, value_name = "NAME")]
     pub slo: Option<String>,
@@ -272,17 +280,29 @@ pub struct Compare {
 
 /// `check`.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("limits").required(true).multiple(true))]
+#[command(
+    group = clap::ArgGroup::new("limits").required(true).multiple(true),
+    override_usage = "narwhal-jq check LIMIT... [SELECTION] [OPTIONS]"
+)]
 pub struct Check {
-    /// The least attainment, 0 to 1
-    #[arg(long, value_name = "SHARE", value_parser = share, group = "limits")]
-    pub min_attainment: Option<f64>,
-    /// The largest share of prefill and decode legs that failed, 0 to 1
-    #[arg(long, value_name = "SHARE", value_parser = share, group = "limits")]
-    pub max_failure_rate: Option<f64>,
-    /// The largest 99th percentile of the TTFT of completed requests
-    #[arg(long, value_name = "SECONDS", value_parser = target, group = "limits")]
-    pub max_p99_ttft: Option<f64>,
+    /// What must hold
+    #[command(flatten)]
+    pub limits: LimitFlags,
+    /// Not judged, and so exit code 7: scopes whose newest row is older than this
+    #[arg(long, value_name = "LENGTH", value_parser = crate::selection::time::length)]
+    pub max_age: Option<f64>,
+    /// Not judged, and so exit code 7: scopes with fewer requests
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub min_requests: u64,
+    /// The 95 % interval decides and not the measured value; undecided is exit code 7
+    #[arg(long)]
+    pub confident: bool,
+    /// How it is told: lines, an object, or metrics for the textfile collector of a node exporter
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: CheckFormat,
+    /// Write that to a file, which appears when it is whole
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// What is judged
     #[command(flatten)]
     pub selection: SelectionFlags,
@@ -301,6 +321,17 @@ pub struct Check {
     /// Who counts for the attainment: journal, offers or router
     #[arg(long, value_name = "WORD", value_parser = ["journal", "offers", "router"])]
     pub policy: Option<String>,
+}
+
+/// How `check` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// A line a limit and scope.
+    Text,
+    /// An object for programs.
+    Json,
+    /// Metrics for Prometheus.
+    Openmetrics,
 }
 
 fn share(text: &str) -> Result<f64, String> {

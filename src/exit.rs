@@ -19,8 +19,10 @@ pub enum Exit {
     Busy = 4,
     /// The database was made by a newer version.
     Newer = 5,
-    /// `check` found something that does not hold, or nothing that could.
+    /// `check` found something that does not hold.
     NotHeld = 6,
+    /// `check` cannot judge: no data, too few requests, too old, or undecided when that was asked for.
+    Unjudged = 7,
     /// Interrupted; what was whole is committed.
     Interrupted = 130,
 }
@@ -35,7 +37,8 @@ Exit codes:
   3    --strict met a bad line
   4    the database was busy for longer than --busy-timeout
   5    the database was made by a newer version
-  6    check found something that does not hold, or nothing that could
+  6    check found something that does not hold
+  7    check cannot judge: no data, too few requests, too old, or undecided with --confident
   130  interrupted; what was whole is committed (`ingest --follow` ends with 0 then)";
 
 /// An error with an exit code of its own. Every other error is [`Exit::Failed`].

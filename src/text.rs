@@ -101,6 +101,36 @@ pub fn rounded(real: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A number for eyes in three significant digits, whole ones in full.
+pub fn short(real: f64) -> String {
+    if real == 0.0 || !real.is_finite() {
+        return if real == 0.0 { "0".to_owned() } else { real.to_string() };
+    }
+    let rounded: f64 = format!("{real:.2e}").parse().unwrap_or(real);
+    let magnitude = rounded.abs().log10().floor();
+    if magnitude < -4.0 || magnitude >= 15.0 {
+        return format!("{real:.2e}");
+    }
+    let decimals = (2.0 - magnitude).max(0.0) as usize;
+    let text = format!("{real:.decimals$}");
+    if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
+/// Text in lines of at most so many characters, broken at spaces.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Seconds for eyes, to the microsecond.
 pub fn micros(seconds: f64) -> String {
     let text = format!("{seconds:.6}");
@@ -117,6 +147,28 @@ pub fn wall_time(unix_s: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn three_digits_are_enough_for_eyes() {
+        for (real, shown) in [
+            (0.0, "0"),
+            (0.0429294503477, "0.0429"),
+            (-0.1, "-0.1"),
+            (0.9996, "1"),
+            (12345.6, "12346"),
+            (2.904, "2.9"),
+            (0.0000123, "1.23e-5"),
+            (99.96, "100"),
+        ] {
+            assert_eq!(short(real), shown);
+        }
+    }
+
+    #[test]
+    fn lines_break_at_spaces() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("immeasurable", 5), ["immeasurable"]);
+    }
 
     #[test]
     fn hostile_characters_are_escaped_and_others_are_not() {

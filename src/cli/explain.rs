@@ -27,7 +27,7 @@ pub struct Explain {
     #[arg(long, value_name = "NAME")]
     pub slo: Option<String>,
     /// Who counts: journal, offers or router
-    #[arg(long, value_name = "WORD", value_parser = Policy::WORDS, default_value = "journal")]
+    #[arg(long, value_name = "WORD", value_parser = Policy::NAMES, default_value = "journal")]
     pub policy: String,
     /// Read what is new in this journal first (may be repeated)
     #[arg(long, value_name = "PATH")]

@@ -51,7 +51,7 @@ pub struct Solve {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["ttft", "tpot"])]
     pub slo: Option<String>,
     /// Who counts: journal, offers or router
-    #[arg(long, value_name = "WORD", value_parser = Policy::WORDS, default_value = "journal")]
+    #[arg(long, value_name = "WORD", value_parser = Policy::NAMES, default_value = "journal")]
     pub policy: String,
     /// Of which requests
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub struct Try {
     #[arg(long, value_name = "NAME")]
     pub slo: Option<String>,
     /// Who counts: journal, offers or router
-    #[arg(long, value_name = "WORD", value_parser = Policy::WORDS, default_value = "journal")]
+    #[arg(long, value_name = "WORD", value_parser = Policy::NAMES, default_value = "journal")]
     pub policy: String,
     /// Of which requests
     #[command(flatten)]

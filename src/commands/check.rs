@@ -1,57 +1,124 @@
-//! `check`: exit 6 when something does not hold.
+//! `check`: exit 6 when something does not hold, 7 when that cannot be judged.
 
-use std::io::{self, Write};
+use std::io;
 
 use anyhow::Result;
+use chrono::Utc;
+use rusqlite::Connection;
 
-use super::{Teller, read_then_open, select};
-use crate::cli::{Check, Global};
-use crate::exit::Exit;
-use crate::query::check::{Held, Limits, check};
-use crate::text::escaped;
+use super::{Teller, open_target, read_then_open};
+use crate::cli::{Check, CheckFormat, Global};
+use crate::exit::{Exit, Failure};
+use crate::output::checked::{write_metrics, write_text};
+use crate::query::check::{Asked, Burn, Checked, Figure, Outcome, check};
+use crate::query::params::needed_targets;
+use crate::query::scoring::Policy;
+use crate::selection::time::Moment;
+use crate::selection::{self, By, Selection};
+use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };
     let teller = Teller::new(global);
-    let selection = select(&mut connection, &flags.selection, teller)?;
-    let limits = Limits {
-        min_attainment: flags.min_attainment,
-        max_failure_rate: flags.max_failure_rate,
-        max_p99_ttft: flags.max_p99_ttft,
-    };
-    let given = |name: &str| {
-        let number = |value: Option<f64>| value.map(|value| value.to_string());
-        match name {
-            "ttft" => number(flags.ttft),
-            "tpot" => number(flags.tpot),
-            "slo" => flags.slo.clone(),
-            "policy" => flags.policy.clone(),
-            _ => None,
-        }
-    };
-    let (findings, caveats) = check(&mut connection, &selection, &limits, given)?;
-    let mut out = io::stdout().lock();
-    for finding in &findings {
-        let held = match finding.held {
-            Held::Yes => "holds",
-            Held::No => "FAILS",
-            Held::Unknown => "unknown",
-        };
-        writeln!(out, "{held:7}  {}  {}", escaped(&finding.scope), finding.words)?;
+    let now = Utc::now();
+    let chosen = flags.selection.asked(now)?;
+    let selection = selection::choose(&connection, &chosen, now)?;
+    for note in &selection.notes {
+        teller.note(note);
     }
-    out.flush()?;
-    for caveat in caveats {
-        teller.note(&caveat);
+    let burn = flags.limits.burn.as_ref();
+    if burn.is_some_and(|burn| burn.target >= 1.0) {
+        return Err(Failure::usage(
+            "--min-attainment 1 allows no miss, so none can be used up: --burn needs less",
+        )
+        .into());
     }
-    if findings.iter().all(|finding| finding.held == Held::Unknown) {
+    let needs_targets =
+        burn.is_some() || flags.limits.limits.iter().any(|limit| limit.figure == Figure::Attainment);
+    let targets = if needs_targets {
+        Some(needed_targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?)
+    } else {
+        None
+    };
+    let now_s = now.timestamp_micros() as f64 / 1e6;
+    let asked = Asked {
+        limits: flags.limits.limits.clone(),
+        burn: burn_windows(&connection, flags, &chosen, now)?,
+        targets,
+        policy: flags.policy.as_deref().and_then(Policy::named).unwrap_or_default(),
+        min_requests: flags.min_requests,
+        max_age_s: flags.max_age,
+        is_age_of_all: matches!(chosen.by, By::Wall(_) | By::RunTime(_)),
+        is_confident: flags.confident,
+        now_s,
+    };
+    let selection = match &asked.burn {
+        // Of runs that nobody named, those that the windows take in.
+        Some(burn) if asked.limits.is_empty() && selection.is_default => longest(burn, selection),
+        _ => selection,
+    };
+    let checked = check(&mut connection, &selection, &asked)?;
+    write(&connection, flags, &checked)?;
+    for note in &checked.notes {
+        teller.note(note);
+    }
+    if checked.findings.is_empty() {
         match &selection.emptied_by {
             Some(why) => teller.warn(&format!("nothing was measured that could hold: {why}")),
             None => teller.warn("nothing was measured that could hold"),
         }
-        return Ok(Exit::NotHeld);
     }
-    let fails = findings.iter().any(|finding| finding.held == Held::No);
-    Ok(if fails { Exit::NotHeld } else { exit })
+    Ok(match checked.outcome() {
+        Outcome::Broken => Exit::NotHeld,
+        Outcome::Unjudged => Exit::Unjudged,
+        Outcome::Holds => exit,
+    })
+}
+
+/// Writes the answer. Who stopped reading it still gets the exit code.
+fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()> {
+    let mut target = open_target(connection, flags.output.as_deref())?;
+    let out = target.writer();
+    let written = match flags.format {
+        CheckFormat::Text => write_text(out, checked),
+        CheckFormat::Openmetrics => write_metrics(out, checked),
+        CheckFormat::Json => {
+            let text = serde_json::to_string_pretty(&checked.as_json())?;
+            writeln!(out, "{}", json_escaped(&text)).and_then(|()| out.flush())
+        }
+    };
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => target.finish(),
+    }
+}
+
+/// What each window of a burn rate takes in: that much wall time before now, or before `--until`.
+fn burn_windows(
+    connection: &Connection,
+    flags: &Check,
+    chosen: &selection::Asked,
+    now: chrono::DateTime<Utc>,
+) -> Result<Option<Burn>> {
+    let Some(burn) = &flags.limits.burn else { return Ok(None) };
+    let end_s = chosen.until.as_ref().map_or(now.timestamp_micros() as f64 / 1e6, |until| until.unix_s);
+    let mut windows = Vec::new();
+    for (name, length_s) in &burn.windows {
+        let since = Moment { unix_s: end_s - length_s, text: name.clone() };
+        let is_later = chosen.since.as_ref().is_none_or(|given| given.unix_s < since.unix_s);
+        let since = if is_later { Some(since) } else { chosen.since.clone() };
+        let asked = selection::Asked { since, ..chosen.clone() };
+        windows.push((name.clone(), selection::choose(connection, &asked, now)?));
+    }
+    Ok(Some(Burn { target: burn.target, factor: burn.factor, windows }))
+}
+
+/// The window that takes in most scopes.
+fn longest(burn: &Burn, otherwise: Selection) -> Selection {
+    let most = burn.windows.iter().map(|(_, selection)| selection).max_by_key(|selection| selection.scopes());
+    most.filter(|selection| !selection.rows.is_empty())
+        .map_or(otherwise, |selection| Selection { rows: selection.rows.clone(), ..Selection::default() })
 }

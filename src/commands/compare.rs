@@ -1,7 +1,5 @@
 //! `compare`: two selections side by side.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use chrono::Utc;
 use rusqlite::Connection;
@@ -10,42 +8,68 @@ use rusqlite::types::{Value, ValueRef};
 use super::{Teller, open_target, open_to_read};
 use crate::cli::{Compare, Global};
 use crate::exit::{Exit, Failure};
-use crate::output::sink;
-use crate::query::compare::{COLUMNS, Figure, compare, sides};
+use crate::output::{Format, comparison, sink};
+use crate::query::compare::{COLUMNS, Comparison, compare, sides};
 use crate::query::params::targets;
 use crate::selection::{self, Selection, expression};
+use crate::store::slos::Slo;
+use crate::text::{json_escaped, rounded};
 
 pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
     let teller = Teller::new(global);
-    let [a, b] = [&flags.a, &flags.b];
+    let names = [flags.a.as_str(), flags.b.as_str()];
+    let [a, b] = names;
     let sides = sides(side(&connection, a, teller)?, side(&connection, b, teller)?);
     let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
-    let (figures, caveats) = compare(&mut connection, &sides, slo.as_ref())?;
+    let compared = compare(&mut connection, &sides, slo.as_ref())?;
 
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
-    {
-        let mut table = sink(flags.output.format, target.writer(), is_terminal)?;
-        table.columns(&COLUMNS.map(str::to_owned))?;
-        for figure in &figures {
-            let cells: [Value; 7] = figure.into();
-            table.row(&cells.each_ref().map(ValueRef::from))?;
+    match flags.output.format {
+        Format::Table => comparison::write(target.writer(), &compared, names, flags.all)?,
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&compared.as_json(names))?;
+            writeln!(target.writer(), "{}", json_escaped(&text))?;
         }
-        table.end()?;
+        format => {
+            let mut table = sink(format, target.writer(), is_terminal)?;
+            table.columns(&COLUMNS.map(str::to_owned))?;
+            for pair in compared.figures.pairs.iter().chain(&compared.engines.pairs) {
+                let cells: [Value; 14] = pair.into();
+                table.row(&cells.each_ref().map(ValueRef::from))?;
+            }
+            table.end()?;
+        }
     }
     target.finish()?;
-    teller.note(&format!("a is {a}, b is {b}; difference is b - a; n is requests, of failure rates legs"));
-    if let Some(thin) = thin_percentiles(&figures) {
-        teller.warn(&format!("these rest on too few requests to mean anything: {thin}"));
-    }
-    for caveat in caveats {
-        teller.note(&caveat);
-    }
-    if slo.is_none() {
-        teller.note("no attainment: give --ttft and --tpot, or save targets with `narwhal-jq slo set`");
-    }
+    tell(&compared, slo.as_ref(), teller);
     Ok(Exit::Done)
+}
+
+/// Says what changes the meaning of a comparison.
+fn tell(compared: &Comparison, slo: Option<&Slo>, teller: Teller) {
+    if compared.shared > 0 {
+        teller.warn(&format!(
+            "not judged: the two selections overlap, {} requests are in both",
+            compared.shared
+        ));
+    }
+    for note in &compared.notes {
+        teller.note(note);
+    }
+    match slo {
+        Some(slo) => {
+            let whence = if slo.name.is_empty() { String::new() } else { format!(", saved as {}", slo.name) };
+            let (ttft, tpot) = (rounded(slo.ttft_s), rounded(slo.tpot_s));
+            teller.note(&format!(
+                "both sides are held against the same targets: TTFT {ttft} s, TPOT {tpot} s{whence}"
+            ));
+        }
+        None => {
+            teller.note("no attainment: give --ttft and --tpot, or save targets with `narwhal-jq slo set`")
+        }
+    }
 }
 
 /// One of the two selections; it must take in something.
@@ -60,17 +84,4 @@ fn side(connection: &Connection, text: &str, teller: Teller) -> Result<Selection
         teller.note(&format!("{text}: {note}"));
     }
     Ok(selection)
-}
-
-/// The percentiles that rest on too few requests, by how many they need.
-fn thin_percentiles(figures: &[Figure]) -> Option<String> {
-    let mut by_need: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
-    for figure in figures {
-        if let Some(needs) = figure.needs {
-            by_need.entry(needs).or_default().push(&figure.metric);
-        }
-    }
-    let groups = by_need.iter().map(|(needs, metrics)| format!("{} (needs {needs})", metrics.join(", ")));
-    let groups: Vec<String> = groups.collect();
-    (!groups.is_empty()).then(|| groups.join("; "))
 }

@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, flags: &Explain) -> Result<Exit> {
         return Err(Failure::usage("explain looks at one window: leave --by out").into());
     }
     let targets = needed_targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
-    let policy = Policy::parse(&flags.policy).context("the policy was checked")?;
+    let policy = Policy::named(&flags.policy).context("the policy was checked")?;
 
     let now = Utc::now();
     let asked = selection::Asked { by: By::All, ..flags.selection.asked(now)? };
@@ -70,7 +70,7 @@ pub(super) fn run(global: &Global, flags: &Explain) -> Result<Exit> {
     let rows: Vec<Row> = window.rows.iter().chain(&baseline.rows).cloned().collect();
     let both = rows.into_iter().enumerate().map(|(at, row)| Row { scope: at.to_string(), ..row }).collect();
     Selection { rows: both, ..Selection::default() }.install(&mut connection)?;
-    for caveat in caveats::unmeasured(&connection, policy.as_str())? {
+    for caveat in caveats::unavailable_accounting(&connection, policy)? {
         teller.note(&caveat);
     }
     Ok(exit)

@@ -15,6 +15,8 @@ use crate::query::catalog::{self, Query};
 use crate::query::datasette::metadata;
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
+use crate::output::intervals::{Style, write_with_intervals};
+use crate::query::intervals::{self, Measures};
 use crate::query::written::written;
 use crate::query::{caveats, faster, params};
 use crate::text::json_escaped;
@@ -65,7 +67,16 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         open: &open,
         progress: &|share| progress.tell(share),
     };
+    let measures = ask.flags.intervals.then(|| measures(query)).transpose()?;
+    let mut order_notes = Vec::new();
     let rows = write_answer(&mut connection, &ask.flags.output, redactor.as_ref(), |connection, sink| {
+        if let Some(measures) = measures {
+            let (columns, rows) = run::collect(connection, sql, &bound)?;
+            let (ends, notes) = intervals::find(connection, measures, &bound, &columns, &rows)?;
+            order_notes = notes;
+            let style = Style::of(ask.flags.output.format);
+            return write_with_intervals(sink, style, measures.columns, &columns, &rows, &ends);
+        }
         if query.file.is_none() && has_scopes(query) {
             parts::run(connection, &question, sink)
         } else {
@@ -77,10 +88,26 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if rows == 0 {
         tell_no_rows(&selection, teller);
     }
-    for caveat in caveats {
-        teller.note(&caveat);
+    for caveat in caveats.iter().chain(&order_notes) {
+        teller.note(caveat);
+    }
+    if measures.is_some() && rows > 0 {
+        teller.note(
+            "the intervals (95 %) speak for conditions as in these windows; a burst or outage that they did not contain \
+             is not in them",
+        );
     }
     Ok(exit)
+}
+
+/// What of a query has intervals.
+fn measures(query: &Query) -> Result<Measures> {
+    let found = intervals::of_query(&query.name).filter(|_| query.file.is_none());
+    found.ok_or_else(|| {
+        let there = intervals::queries().join(", ");
+        Failure::usage(format!("nothing in an answer of {} has an interval: --intervals is for {there}", query.name))
+            .into()
+    })
 }
 
 /// A query of the user's own may read tables of its own: whether header and statement agree is known only now.

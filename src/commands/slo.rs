@@ -66,7 +66,7 @@ fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
             Given::Tpot(saved.tpot_s)
         }
     };
-    let policy = Policy::parse(&flags.policy).context("the policy was checked")?;
+    let policy = Policy::named(&flags.policy).context("the policy was checked")?;
     let (scopes, selection) =
         chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
     let solved = solve(&connection, &scopes, given, flags.wanted, policy)?;
@@ -130,7 +130,7 @@ fn tell(
         tell_no_rows(selection, teller);
         return Ok(());
     }
-    for note in ordered::notes(scopes).iter().chain(&caveats::unmeasured(connection, policy.as_str())?) {
+    for note in ordered::notes(scopes).iter().chain(&caveats::unavailable_accounting(connection, policy)?) {
         teller.note(note);
     }
     teller.note(
@@ -146,7 +146,7 @@ fn cells(solved: &Solved, given: Given, wanted: f64, policy: Policy) -> Vec<Valu
     let reachable = (solved.scored > 0).then(|| solved.reachable as f64 / solved.scored as f64);
     vec![
         Value::Text(solved.scope.clone()),
-        Value::Text(policy.as_str().to_owned()),
+        Value::Text(policy.name().to_owned()),
         Value::Real(wanted),
         Value::Real(given_s),
         count(solved.scored),
@@ -198,7 +198,7 @@ fn in_words(solved: &Solved, given: Given, wanted: f64) -> String {
 fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &[])? else { return Ok(Exit::Interrupted) };
     let pairs = pairs(&connection, flags)?;
-    let policy = Policy::parse(&flags.policy).context("the policy was checked")?;
+    let policy = Policy::named(&flags.policy).context("the policy was checked")?;
     let (scopes, selection) =
         chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
     let tried = try_targets(&connection, &scopes, &pairs, policy)?;
@@ -225,8 +225,9 @@ fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
 
 /// The pairs of targets: the first of each, the second of each, and so on. A kind that is not given at all is the
 /// saved one in every pair.
-fn pairs(connection: &Connection, flags: &Try) -> Result<Vec<(f64, f64)>> {
+fn pairs(connection: &Connection, flags: &Try) -> Result<Vec<slos::Slo>> {
     let (ttfts, tpots) = (&flags.ttft, &flags.tpot);
+    let pair = |ttft_s: f64, tpot_s: f64| slos::Slo { name: String::new(), ttft_s, tpot_s };
     if !ttfts.is_empty() && !tpots.is_empty() {
         if ttfts.len() != tpots.len() {
             let message = format!(
@@ -236,14 +237,14 @@ fn pairs(connection: &Connection, flags: &Try) -> Result<Vec<(f64, f64)>> {
             );
             return Err(Failure::usage(message).into());
         }
-        return Ok(ttfts.iter().copied().zip(tpots.iter().copied()).collect());
+        return Ok(ttfts.iter().zip(tpots).map(|(ttft_s, tpot_s)| pair(*ttft_s, *tpot_s)).collect());
     }
     let (ttft_s, tpot_s) = (ttfts.first().copied(), tpots.first().copied());
     let saved = params::needed_targets(connection, flags.slo.as_deref(), ttft_s, tpot_s)?;
     Ok(match (ttfts.is_empty(), tpots.is_empty()) {
-        (false, _) => ttfts.iter().map(|ttft_s| (*ttft_s, saved.tpot_s)).collect(),
-        (true, false) => tpots.iter().map(|tpot_s| (saved.ttft_s, *tpot_s)).collect(),
-        (true, true) => vec![(saved.ttft_s, saved.tpot_s)],
+        (false, _) => ttfts.iter().map(|ttft_s| pair(*ttft_s, saved.tpot_s)).collect(),
+        (true, false) => tpots.iter().map(|tpot_s| pair(saved.ttft_s, *tpot_s)).collect(),
+        (true, true) => vec![saved],
     })
 }
 
@@ -251,7 +252,7 @@ fn tried_cells(tried: &Tried, policy: Policy, is_for_eyes: bool) -> Vec<Value> {
     let count = |count: u64| Value::Integer(count.cast_signed());
     let mut cells = vec![
         Value::Text(tried.scope.clone()),
-        Value::Text(policy.as_str().to_owned()),
+        Value::Text(policy.name().to_owned()),
         Value::Real(tried.ttft_s),
         Value::Real(tried.tpot_s),
         count(tried.attainment.map_or(0, |share| share.rows)),

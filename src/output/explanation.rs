@@ -97,7 +97,7 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
             "TTFT {} s, TPOT {} s{saved_as}, policy {}",
             rounded(*ttft_s),
             rounded(*tpot_s),
-            asked.policy.as_str()
+            asked.policy.name()
         ),
     );
     page.labelled("window", &span(&found.window));

@@ -1,8 +1,11 @@
 //! Answers as text: one row stream, several formats, so that all formats of a query agree.
 
+pub mod checked;
+pub mod comparison;
 pub mod csv;
 pub mod diagnosis;
 pub mod explanation;
+pub mod intervals;
 mod json;
 mod table;
 pub mod target;

@@ -6,6 +6,7 @@ use rusqlite::types::Value;
 
 use super::catalog::Query;
 use super::run::Bound;
+use super::scoring::Policy;
 
 /// The caveats of an answer about the connection's selection, a line each.
 ///
@@ -13,7 +14,7 @@ use super::run::Bound;
 /// When the database cannot be read.
 pub fn of(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<Vec<String>> {
     match query.caveat.as_deref() {
-        Some("unavailable accounting") => unavailable_accounting(connection, bound),
+        Some("unavailable accounting") => unavailable_accounting(connection, policy_of(bound)),
         Some("unknown output") => unknown_output(connection),
         Some("stepped clock") => stepped_clock(connection),
         _ => Ok(Vec::new()),
@@ -23,25 +24,26 @@ pub fn of(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<Vec
 /// So many runs are named one by one.
 const MAX_NAMED: usize = 3;
 
-/// Where a run's engines reported no token ids, its completed requests have a null `output_len` and
-/// cannot meet the SLO under the policies that need one.
-fn unavailable_accounting(connection: &Connection, bound: &[Bound]) -> Result<Vec<String>> {
-    let value_of = |name: &str| bound.iter().find(|(bound, _)| bound == name).map(|(_, value)| value);
-    let policy = match value_of(":policy") {
-        Some(Value::Text(policy)) => policy.as_str(),
-        _ => "journal",
-    };
-    unmeasured(connection, policy)
+/// The policy that is bound.
+fn policy_of(bound: &[Bound]) -> Policy {
+    let value = bound.iter().find(|(name, _)| name == ":policy").map(|(_, value)| value);
+    match value {
+        Some(Value::Text(name)) => Policy::named(name).unwrap_or_default(),
+        _ => Policy::default(),
+    }
 }
 
-/// The same of a policy, by its word.
+/// Where a run's engines reported no token ids, its completed requests have a null `output_len` and
+/// cannot meet the SLO under the policies that need one.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn unmeasured(connection: &Connection, policy: &str) -> Result<Vec<String>> {
-    if policy == "router" {
-        return Ok(Vec::new());
-    }
+pub fn unavailable_accounting(connection: &Connection, policy: Policy) -> Result<Vec<String>> {
+    let policy = match policy {
+        Policy::Router => return Ok(Vec::new()),
+        Policy::Journal => "journal",
+        Policy::Offers => "offers",
+    };
     let runs = without_accounting(connection)?;
     let says = |which: &str, completed: i64| {
         format!(
@@ -79,6 +81,24 @@ fn without_accounting(connection: &Connection) -> Result<Vec<(String, i64)>> {
     )?;
     let runs = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(runs.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The scopes that hold completed requests without token accounting: of how many runs, and how many.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn without_accounting_by_scope(connection: &Connection) -> Result<Vec<(String, i64, i64)>> {
+    let mut find = connection.prepare(
+        "select s.scope, count(distinct t.run_id), count(*)
+         from selection as s
+         cross join terminals as t
+         where t.run_id = s.run_id and t.arrived >= s.from_s and t.arrived < s.to_s
+             and t.terminal = 'completed' and t.output_len is null and t.token_accounting = 'unavailable'
+         group by s.scope
+         order by s.scope",
+    )?;
+    let scopes = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(scopes.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A sentence for each of few runs, or one for many.

@@ -1,42 +1,104 @@
-//! Two selections side by side, from the canned queries.
+//! Two selections side by side: which of their figures differ, judged together (docs/statistics.md, (c) and (e)).
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use rusqlite::Connection;
 use rusqlite::types::Value;
+use serde_json::json;
 
-use super::answer::{Answer, Row as AnswerRow, ask};
+use super::caveats;
+use super::figures::{self, Figure, Gathered, Group};
+use super::ordered::{self, Order, Scope};
+use super::scoring::Policy;
 use crate::selection::{Row, Selection};
+use crate::statistics::{Difference, Verdict, judge_together};
 use crate::store::slos::Slo;
 
-/// A percentile means little unless so many values lie beyond it.
-const BEYOND: u64 = 10;
-
 /// A figure of both sides.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+#[derive(Debug, Clone)]
+pub struct Pair {
     /// What it is, as `ttft_s p99` or `share completed`.
-    pub metric: String,
-    /// The value and the requests or legs it rests on, of the one side and the other.
-    pub sides: [Side; 2],
-    /// For a percentile that rests on too few requests: how many it needs.
-    pub needs: Option<u64>,
+    pub name: String,
+    /// The figure of the one side and the other; none where nothing can be said of it.
+    pub sides: [Option<Figure>; 2],
+    /// The other side's value minus the one's, when both have one.
+    pub difference: Option<Difference>,
+    /// What is said of it.
+    pub verdict: Verdict,
 }
 
-/// A figure of one side.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Side {
-    /// The value; null when there is none.
-    pub value: Option<f64>,
-    /// How many requests, or legs, it rests on.
-    pub n: i64,
-}
-
-impl Figure {
-    /// The other side's value minus the one's; null unless both have one.
-    pub fn difference(&self) -> Option<f64> {
-        let [one, other] = self.sides;
-        Some(other.value? - one.value?)
+impl Pair {
+    /// Whether it is shown to differ.
+    pub fn differs(&self) -> bool {
+        matches!(self.verdict, Verdict::Higher | Verdict::Lower)
     }
+
+    /// Whether it may differ, or may be chance.
+    pub fn may_differ(&self) -> bool {
+        matches!(self.verdict, Verdict::MaybeHigher | Verdict::MaybeLower)
+    }
+}
+
+/// Figures that are judged together.
+#[derive(Debug, Clone, Default)]
+pub struct Family {
+    /// In the order of their groups.
+    pub pairs: Vec<Pair>,
+}
+
+impl Family {
+    /// How many are shown to differ.
+    pub fn differ(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.differs()).count()
+    }
+
+    /// How many more may be chance.
+    pub fn maybe(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.may_differ()).count()
+    }
+
+    /// How many both sides have.
+    pub fn judged(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.difference.is_some()).count()
+    }
+
+    /// What is shown to differ, then what may be chance, each with the largest difference first: by how much of the
+    /// reach of its interval it is.
+    pub fn found(&self) -> Vec<&Pair> {
+        let mut found: Vec<&Pair> =
+            self.pairs.iter().filter(|pair| pair.differs() || pair.may_differ()).collect();
+        let t = |pair: &Pair| pair.difference.map_or(0.0, |difference| difference.t);
+        found.sort_by(|one, other| {
+            other.differs().cmp(&one.differs()).then_with(|| t(other).total_cmp(&t(one)))
+        });
+        found
+    }
+
+    fn judge(&mut self) {
+        let together: Vec<Difference> = self.pairs.iter().filter_map(|pair| pair.difference).collect();
+        let mut verdicts = judge_together(&together).into_iter();
+        for pair in self.pairs.iter_mut().filter(|pair| pair.difference.is_some()) {
+            pair.verdict = verdicts.next().expect("each has a verdict");
+        }
+    }
+}
+
+/// Two selections compared.
+#[derive(Debug)]
+pub struct Comparison {
+    /// How many requests each side has.
+    pub requests: [u64; 2],
+    /// The requests that are on both sides: then nothing is judged.
+    pub shared: u64,
+    /// The figures.
+    pub figures: Family,
+    /// Those of each engine, a second family.
+    pub engines: Family,
+    /// Engines that only one side has.
+    pub lone_engines: [Vec<String>; 2],
+    /// What changes the meaning, in words.
+    pub notes: Vec<String>,
 }
 
 /// The scopes of the two sides.
@@ -44,132 +106,230 @@ pub const SCOPES: [&str; 2] = ["a", "b"];
 
 /// Two selections of one scope each as one selection, of [`SCOPES`].
 pub fn sides(a: Selection, b: Selection) -> Selection {
-    let rows = SCOPES.iter().zip([a.rows, b.rows]).flat_map(|(scope, rows)| {
-        rows.into_iter().map(|row| Row { scope: (*scope).to_owned(), ..row })
-    });
+    let rows = SCOPES
+        .iter()
+        .zip([a.rows, b.rows])
+        .flat_map(|(scope, rows)| rows.into_iter().map(|row| Row { scope: (*scope).to_owned(), ..row }));
     Selection { rows: rows.collect(), ..Selection::default() }
 }
 
-/// Compares two selections: attainment when there are targets, outcomes, refusals, failure rates of legs,
-/// latency percentiles of completed requests. Beside them what changes their meaning, in words.
+/// Compares two selections: attainment and misses when there are targets, the other figures always.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn compare(
-    connection: &mut Connection,
-    sides: &Selection,
-    targets: Option<&Slo>,
-) -> Result<(Vec<Figure>, Vec<String>)> {
-    let mut figures: Vec<Figure> = Vec::new();
-    let mut offered = [0; 2];
-    let mut add = |row: AnswerRow<'_>, metric: String, value: Option<f64>, n: i64, needs: Option<u64>| {
-        let side = side_of(row);
-        let at = figures.iter().position(|figure| figure.metric == metric);
-        let at = at.unwrap_or_else(|| {
-            figures.push(Figure { metric, sides: [Side::default(); 2], needs: None });
-            figures.len() - 1
-        });
-        figures[at].sides[side] = Side { value, n };
-        figures[at].needs = figures[at].needs.max(needs);
+pub fn compare(connection: &mut Connection, sides: &Selection, targets: Option<&Slo>) -> Result<Comparison> {
+    sides.install(connection)?;
+    let scopes = ordered::scopes(connection)?;
+    let mut notes = order_notes(&scopes);
+    let shared = shared_requests(connection)?;
+    let mut requests = [0; 2];
+    let mut found: [Option<Found>; 2] = [None, None];
+    for (at, name) in SCOPES.into_iter().enumerate() {
+        let empty = Scope { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun };
+        let scope = scopes.iter().find(|scope| scope.name == name).unwrap_or(&empty);
+        let gathered = figures::gather(connection, scope, targets, Policy::default())?;
+        requests[at] = gathered.requests();
+        found[at] = Some(Found::of(&gathered));
+    }
+    let [Some(a), Some(b)] = found else { unreachable!("both were gathered") };
+    let (mut engines, lone_engines) = engine_pairs(&a, &b);
+    let mut figures = pairs(a, b);
+    if shared == 0 {
+        figures.judge();
+        engines.judge();
+    }
+    notes.extend(accounting_notes(connection, targets.is_some())?);
+    Ok(Comparison { requests, shared, figures, engines, lone_engines, notes })
+}
+
+/// The figures of a side. Its rows are let go before those of the other side are read.
+struct Found {
+    figures: BTreeMap<(Group, String), Figure>,
+    nobody: Vec<(Group, Figure)>,
+    engines: BTreeMap<String, Vec<(String, Figure)>>,
+}
+
+impl Found {
+    fn of(gathered: &Gathered) -> Self {
+        let groups = [Group::Terminal, Group::Miss, Group::Cause];
+        let nobody =
+            groups.into_iter().filter_map(|group| Some((group, Figure::Share(gathered.nobody(group)?))));
+        Self {
+            figures: gathered.figures().into_iter().collect(),
+            nobody: nobody.collect(),
+            engines: gathered.engine_figures().into_iter().collect(),
+        }
+    }
+
+    fn figure(&self, key: &(Group, String)) -> Option<Figure> {
+        let nobody = || self.nobody.iter().find(|(group, _)| *group == key.0).map(|(_, figure)| *figure);
+        self.figures.get(key).copied().or_else(nobody)
+    }
+}
+
+fn pairs(a: Found, b: Found) -> Family {
+    let keys: BTreeSet<&(Group, String)> = a.figures.keys().chain(b.figures.keys()).collect();
+    let pair = |key: &(Group, String)| pair(key.1.clone(), [a.figure(key), b.figure(key)]);
+    Family { pairs: keys.into_iter().map(pair).collect() }
+}
+
+/// The figures of engines that both sides have, and the engines that one side has alone.
+fn engine_pairs(a: &Found, b: &Found) -> (Family, [Vec<String>; 2]) {
+    let mut family = Family::default();
+    for (engine, of_a) in &a.engines {
+        let Some(of_b) = b.engines.get(engine) else { continue };
+        let mut names: Vec<&str> = of_a.iter().map(|(name, _)| name.as_str()).collect();
+        names.extend(of_b.iter().map(|(name, _)| name.as_str()));
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(*name));
+        for name in names {
+            let of = |side: &[(String, Figure)]| {
+                side.iter().find(|(known, _)| known == name).map(|(_, figure)| *figure)
+            };
+            family.pairs.push(pair(format!("engine {engine} {name}"), [of(of_a), of(of_b)]));
+        }
+    }
+    let lone = |one: &Found, other: &Found| {
+        one.engines.keys().filter(|engine| !other.engines.contains_key(*engine)).cloned().collect()
     };
-    let mut caveats = Vec::new();
-    if let Some(slo) = targets {
-        let given = [("ttft", slo.ttft_s.to_string()), ("tpot", slo.tpot_s.to_string())];
-        let answer = ask(connection, "attainment", sides, |parameter| {
-            given.iter().find(|(name, _)| *name == parameter).map(|(_, value)| value.clone())
-        })?;
-        caveats.extend_from_slice(&answer.caveats);
-        for row in answer.rows() {
-            add(row, "attainment".to_owned(), row.real("attainment"), row.int("scored"), None);
-        }
-    }
-    for row in ask(connection, "outcomes", sides, |_| None)?.rows() {
-        let metric = format!("share {}", row.text("terminal"));
-        offered[side_of(row)] += row.int("requests");
-        add(row, metric, row.real("share"), row.int("requests"), None);
-    }
-    for row in ask(connection, "refusals", sides, |_| None)?.rows() {
-        let metric = match (row.text("cause"), row.text("reason")) {
-            (cause, reason) if reason == "-" || reason == cause => format!("refused for {cause}"),
-            (cause, reason) => format!("refused for {cause} ({reason})"),
-        };
-        add(row, metric, row.real("share_of_offered"), row.int("requests"), None);
-    }
-    let failures = ask(connection, "engine-failures", sides, |_| None)?;
-    for leg in ["prefill", "decode"] {
-        for (side, scope) in SCOPES.into_iter().enumerate() {
-            let (failed, legs) = leg_failures(&failures, scope, &[leg]);
-            let rate = (legs > 0).then(|| failed as f64 / legs as f64);
-            let row = failures.rows().find(|row| side_of(*row) == side);
-            if let Some(row) = row {
-                add(row, format!("failure_rate {leg}"), rate, legs, None);
-            }
-        }
-    }
-    for row in ask(connection, "latency", sides, |_| None)?.rows() {
-        let n = row.int("n");
-        for percent in [50, 90, 95, 99] {
-            let needs = BEYOND * 100 / (100 - percent);
-            let is_thin = n > 0 && (n.unsigned_abs() < needs);
-            let metric = format!("{} p{percent}", row.text("metric"));
-            add(row, metric, row.real(&format!("p{percent}")), n, is_thin.then_some(needs));
-        }
-    }
-    // What one side that had requests has no row of, none of them did.
-    for figure in &mut figures {
-        if figure.metric.starts_with("share ") || figure.metric.starts_with("refused for ") {
-            for (side, offered) in figure.sides.iter_mut().zip(offered) {
-                side.value = side.value.or((offered > 0).then_some(0.0));
-            }
-        }
-    }
-    // What only the second side did stands with its like.
-    figures.sort_by_key(|figure| GROUPS.iter().position(|group| figure.metric.starts_with(group)));
-    Ok((figures, caveats))
+    (family, [lone(a, b), lone(b, a)])
 }
 
-fn side_of(row: AnswerRow<'_>) -> usize {
-    usize::from(row.text("scope") == SCOPES[1])
+fn pair(name: String, sides: [Option<Figure>; 2]) -> Pair {
+    let difference = match &sides {
+        [Some(Figure::Share(a)), Some(Figure::Share(b))] => Some(Difference::of_shares(a, b)),
+        [Some(a), Some(b)] => a.measured().zip(b.measured()).map(|(a, b)| Difference::of_percentiles(&a, &b)),
+        _ => None,
+    };
+    Pair { name, sides, difference, verdict: Verdict::NotJudged }
 }
 
-/// The figures in their order; what begins with none of these goes last, in the order found.
-const GROUPS: [&str; 11] = [
-    "attainment",
-    "share ",
-    "refused for ",
-    "failure_rate ",
-    "ttft_s ",
-    "tpot_s ",
-    "first_byte_s ",
-    "decode_tpot_s ",
-    "queue_wait_s ",
-    "duration_s ",
-    "",
+/// How many requests both sides have.
+fn shared_requests(connection: &Connection) -> Result<u64> {
+    Ok(connection.query_row(include_str!("../../queries/ordered/shared.sql"), [], |row| row.get(0))?)
+}
+
+fn order_notes(scopes: &[Scope]) -> Vec<String> {
+    let of_one = |scope: &Scope| {
+        let notes = ordered::notes(std::slice::from_ref(scope));
+        notes.into_iter().map(|note| format!("{}: {note}", scope.name)).collect::<Vec<_>>()
+    };
+    scopes.iter().flat_map(of_one).collect()
+}
+
+/// Says which side has requests whose output nobody counted.
+fn accounting_notes(connection: &Connection, has_targets: bool) -> Result<Vec<String>> {
+    let without = caveats::without_accounting_by_scope(connection)?;
+    let met = if has_targets { "none of them counts as met, and " } else { "" };
+    let says = |scope: &str, runs: i64, completed: i64| {
+        format!(
+            "{scope}: token accounting is unavailable in {runs} {}, so the output of {completed} completed requests \
+             is unknown: {met}they have no tpot_s",
+            if runs == 1 { "run" } else { "runs" },
+        )
+    };
+    let mut notes: Vec<String> =
+        without.iter().map(|(scope, runs, completed)| says(scope, *runs, *completed)).collect();
+    if let [(scope, ..)] = without.as_slice() {
+        let other = if scope == SCOPES[0] { SCOPES[1] } else { SCOPES[0] };
+        let which = if has_targets { "attainment, misses and tpot_s" } else { "tpot_s" };
+        notes.push(format!(
+            "that is so on one side only: {which} of {scope} and {other} cannot be held against each other, whatever \
+             the verdict"
+        ));
+    }
+    Ok(notes)
+}
+
+/// The figures as rows for output.
+pub const COLUMNS: [&str; 14] = [
+    "figure",
+    "a",
+    "a_low",
+    "a_high",
+    "n_a",
+    "b",
+    "b_low",
+    "b_high",
+    "n_b",
+    "difference",
+    "low",
+    "high",
+    "detectable",
+    "verdict",
 ];
 
-/// Failed legs and legs of a scope of an `engine-failures` answer, over its engines.
-pub(super) fn leg_failures(answer: &Answer, scope: &str, legs: &[&str]) -> (i64, i64) {
-    let counted = answer
-        .rows()
-        .filter(|row| row.text("scope") == scope && legs.contains(&row.text("leg").as_str()));
-    counted.fold((0, 0), |(failed, legs), row| (failed + row.int("failures"), legs + row.int("attempts")))
-}
-
-/// The figures as rows for output: metric, a, b, difference, n_a, n_b, needs.
-pub const COLUMNS: [&str; 7] = ["metric", "a", "b", "difference", "n_a", "n_b", "needs"];
-
-impl From<&Figure> for [Value; 7] {
-    fn from(figure: &Figure) -> Self {
+impl From<&Pair> for [Value; 14] {
+    fn from(pair: &Pair) -> Self {
         let real = |value: Option<f64>| value.map_or(Value::Null, Value::Real);
-        let [one, other] = figure.sides;
+        let side = |side: &Option<Figure>| {
+            let measured = side.and_then(|figure| figure.measured());
+            let n = side.map_or(0, |figure| figure.n());
+            let value = real(measured.map(|measured| measured.value));
+            let low = real(measured.and_then(|measured| measured.low));
+            let high = real(measured.and_then(|measured| measured.high));
+            [value, low, high, Value::Integer(n.cast_signed())]
+        };
+        let [a, a_low, a_high, n_a] = side(&pair.sides[0]);
+        let [b, b_low, b_high, n_b] = side(&pair.sides[1]);
+        let difference = pair.difference;
         [
-            Value::Text(figure.metric.clone()),
-            real(one.value),
-            real(other.value),
-            real(figure.difference()),
-            Value::Integer(one.n),
-            Value::Integer(other.n),
-            figure.needs.map_or(Value::Null, |needs| Value::Integer(needs.cast_signed())),
+            Value::Text(pair.name.clone()),
+            a,
+            a_low,
+            a_high,
+            n_a,
+            b,
+            b_low,
+            b_high,
+            n_b,
+            real(difference.map(|difference| difference.value)),
+            real(difference.and_then(|difference| difference.low)),
+            real(difference.and_then(|difference| difference.high)),
+            real(difference.and_then(|difference| difference.detectable)),
+            Value::Text(pair.verdict.as_str().to_owned()),
         ]
     }
+}
+
+impl Comparison {
+    /// The whole of it as data; `names` are what the two selections are called.
+    pub fn as_json(&self, names: [&str; 2]) -> serde_json::Value {
+        let engines = json!({
+            "figures": rows(&self.engines),
+            "differ": self.engines.differ(),
+            "maybe": self.engines.maybe(),
+            "only_a": self.lone_engines[0],
+            "only_b": self.lone_engines[1],
+        });
+        json!({
+            "a": names[0],
+            "b": names[1],
+            "requests_a": self.requests[0],
+            "requests_b": self.requests[1],
+            "shared": self.shared,
+            "figures": rows(&self.figures),
+            "differ": self.figures.differ(),
+            "maybe": self.figures.maybe(),
+            "engines": engines,
+            "notes": self.notes,
+        })
+    }
+}
+
+fn rows(family: &Family) -> Vec<serde_json::Value> {
+    let row = |pair: &Pair| {
+        let cells: [Value; 14] = pair.into();
+        let fields = COLUMNS.iter().zip(cells).map(|(name, cell)| {
+            let cell = match cell {
+                Value::Real(real) => serde_json::Value::from(real),
+                Value::Integer(int) => serde_json::Value::from(int),
+                Value::Text(text) => serde_json::Value::from(text),
+                Value::Null | Value::Blob(_) => serde_json::Value::Null,
+            };
+            ((*name).to_owned(), cell)
+        });
+        serde_json::Value::Object(fields.collect())
+    };
+    family.pairs.iter().map(row).collect()
 }

@@ -235,6 +235,135 @@ fn merge(
     Ok(())
 }
 
+/// A request of several statements, before its turn.
+struct Waiting<T> {
+    run: usize,
+    terminal_id: i64,
+    read: T,
+}
+
+/// The next request of one statement about one part.
+struct Next<T> {
+    time_s: f64,
+    stream: usize,
+    waiting: Waiting<T>,
+}
+
+impl<T> Ord for Next<T> {
+    /// The first is the greatest, as in [`Head`].
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.time_s.total_cmp(&self.time_s)
+    }
+}
+
+impl<T> PartialOrd for Next<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Next<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<T> Eq for Next<T> {}
+
+/// As [`each`], for statements that narrow indexes answer: together they read the requests of a part, each by
+/// arrival, and their first two columns are arrived and `terminal_id`. The ids of requests are looked up only where
+/// several arrived at once. What `read` makes of a row goes to `take`.
+///
+/// # Errors
+/// As [`each`].
+pub fn each_narrow<T>(
+    connection: &Connection,
+    scope: &Scope,
+    sqls: &[&str],
+    mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    mut take: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    if scope.order == Order::WallTime {
+        let parts: Vec<(&Part, f64)> =
+            scope.parts.iter().filter_map(|part| Some((part, part.wall_offset_s?))).collect();
+        return merge_narrow(connection, &parts, sqls, &mut read, &mut take);
+    }
+    for part in &scope.parts {
+        merge_narrow(connection, &[(part, 0.0)], sqls, &mut read, &mut take)?;
+    }
+    Ok(())
+}
+
+fn merge_narrow<T>(
+    connection: &Connection,
+    parts: &[(&Part, f64)],
+    sqls: &[&str],
+    read: &mut impl FnMut(&Row<'_>) -> Result<T>,
+    take: &mut impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let mut names: Vec<&str> = parts.iter().map(|(part, _)| part.run.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let place = |part: &Part| names.binary_search(&part.run.as_str()).expect("every name is among them");
+    let asked: Vec<(&Part, f64, &str)> =
+        parts.iter().flat_map(|(part, offset_s)| sqls.iter().map(|sql| (*part, *offset_s, *sql))).collect();
+    let mut statements = Vec::with_capacity(asked.len());
+    for (.., sql) in &asked {
+        statements.push(connection.prepare_cached(sql)?);
+    }
+    let mut streams = Vec::with_capacity(asked.len());
+    for (statement, (part, ..)) in statements.iter_mut().zip(&asked) {
+        streams.push(ask(statement, part)?);
+    }
+    let runs: Vec<usize> = asked.iter().map(|(part, ..)| place(part)).collect();
+    let mut next_of = |stream: usize, rows: &mut Rows<'_>| -> Result<Option<Next<T>>> {
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let time_s = row.get::<_, f64>(0)? + asked[stream].1;
+        let waiting = Waiting { run: runs[stream], terminal_id: row.get(1)?, read: read(row)? };
+        Ok(Some(Next { time_s, stream, waiting }))
+    };
+    let mut nexts = BinaryHeap::with_capacity(asked.len());
+    for (stream, rows) in streams.iter_mut().enumerate() {
+        nexts.extend(next_of(stream, rows)?);
+    }
+    // Those that arrived at one moment.
+    let mut together: Vec<Waiting<T>> = Vec::new();
+    let mut time_s = f64::NAN;
+    while let Some(mut first) = nexts.peek_mut() {
+        if first.time_s != time_s {
+            give(connection, &mut together, take)?;
+            time_s = first.time_s;
+        }
+        let stream = first.stream;
+        let waiting = match next_of(stream, &mut streams[stream])? {
+            Some(next) => std::mem::replace(&mut *first, next).waiting,
+            None => PeekMut::pop(first).waiting,
+        };
+        together.push(waiting);
+    }
+    give(connection, &mut together, take)
+}
+
+/// Gives requests of one moment in the order of run and rid.
+fn give<T>(
+    connection: &Connection,
+    together: &mut Vec<Waiting<T>>,
+    take: &mut impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    if together.len() > 1 {
+        let mut find = connection.prepare_cached(include_str!("../../queries/ordered/rid.sql"))?;
+        let mut with_rids = Vec::with_capacity(together.len());
+        for waiting in together.drain(..) {
+            let bound = named_params! { ":terminal_id": waiting.terminal_id };
+            let rid: String = find.query_row(bound, |row| row.get(0))?;
+            with_rids.push((waiting.run, rid, waiting));
+        }
+        with_rids.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+        together.extend(with_rids.into_iter().map(|(.., waiting)| waiting));
+    }
+    together.drain(..).try_for_each(|waiting| take(waiting.read))
+}
+
 /// What an attempt asked of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LegKind {

@@ -92,23 +92,20 @@ pub fn targets(
     Ok(ttft_s.zip(tpot_s).map(|(ttft_s, tpot_s)| slos::Slo { name, ttft_s, tpot_s }))
 }
 
-/// As [`targets`], where there is no answer without them.
+/// As [`targets`], where there must be some.
 ///
 /// # Errors
-/// When they are neither given nor saved.
+/// As [`targets`], and when there are none.
 pub fn needed_targets(
     connection: &Connection,
     name: Option<&str>,
     ttft_s: Option<f64>,
     tpot_s: Option<f64>,
 ) -> Result<slos::Slo> {
-    let missing = match (ttft_s, tpot_s) {
-        (Some(_), _) => "--tpot SECONDS",
-        (None, Some(_)) => "--ttft SECONDS",
-        (None, None) => "--ttft SECONDS and --tpot SECONDS",
-    };
     let found = targets(connection, name, ttft_s, tpot_s)?;
-    found.ok_or_else(|| no_slo(name.unwrap_or(slos::DEFAULT), missing).into())
+    let missing = [("--ttft SECONDS", ttft_s), ("--tpot SECONDS", tpot_s)];
+    let missing: Vec<&str> = missing.into_iter().filter(|(_, given)| given.is_none()).map(|(flag, _)| flag).collect();
+    found.ok_or_else(|| no_slo(name.unwrap_or(slos::DEFAULT), &missing.join(" and ")).into())
 }
 
 fn no_slo(name: &str, missing: &str) -> Failure {

@@ -1,50 +1,53 @@
-//! Which requests count for an SLO, and which of them miss it (docs/semantics.md, "SLO attainment"). The same as
-//! `attainment` and `attainment-misses` say in SQL, for what goes through requests one by one.
+//! Who counts for the latency targets, and who meets them (docs/semantics.md, "SLO attainment"): the rules of
+//! `attainment` and `attainment-misses`, for requests that are looked at one by one.
 
 use rusqlite::Row;
+use rusqlite::types::Type;
 
-/// Who is counted.
+use crate::store::slos::Slo;
+
+/// Who is scored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Completed, invalid, rejected, expired, failed, and what ended unmeasured.
+    /// Who completed or was turned away, and others that were not measured.
     #[default]
     Journal,
-    /// Every request.
+    /// Everyone.
     Offers,
-    /// What the router's own figure counts.
+    /// As the router itself counts.
     Router,
 }
 
 impl Policy {
-    /// The words of [`Policy::parse`].
-    pub const WORDS: [&'static str; 3] = ["journal", "offers", "router"];
+    /// The names of [`Policy::named`].
+    pub const NAMES: [&'static str; 3] = ["journal", "offers", "router"];
 
-    /// Reads a word; none when it is not one of [`Policy::WORDS`].
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "journal" => Some(Self::Journal),
-            "offers" => Some(Self::Offers),
-            "router" => Some(Self::Router),
-            _ => None,
-        }
-    }
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
+    /// Its name.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Journal => "journal",
             Self::Offers => "offers",
             Self::Router => "router",
         }
     }
+
+    /// The policy of that name, as the command line takes it.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "journal" => Some(Self::Journal),
+            "offers" => Some(Self::Offers),
+            "router" => Some(Self::Router),
+            _ => None,
+        }
+    }
 }
 
-/// What decides about a request.
+/// What is looked at of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured<'r> {
+pub struct Request<'r> {
     /// How it ended.
     pub terminal: &'r str,
-    /// Whether `output_len` is known.
+    /// Whether the length of its output is known.
     pub has_output: bool,
     /// Arrival to prefill done.
     pub ttft_s: Option<f64>,
@@ -52,7 +55,7 @@ pub struct Measured<'r> {
     pub tpot_s: Option<f64>,
 }
 
-impl<'r> Measured<'r> {
+impl<'r> Request<'r> {
     /// Of a row that has terminal, output_len, ttft_s and tpot_s from the column `first` on.
     ///
     /// # Errors
@@ -60,7 +63,7 @@ impl<'r> Measured<'r> {
     pub fn of(row: &'r Row<'_>, first: usize) -> rusqlite::Result<Self> {
         Ok(Self {
             terminal: row.get_ref(first)?.as_str()?,
-            has_output: row.get_ref(first + 1)?.data_type() != rusqlite::types::Type::Null,
+            has_output: row.get_ref(first + 1)?.data_type() != Type::Null,
             ttft_s: row.get(first + 2)?,
             tpot_s: row.get(first + 3)?,
         })
@@ -79,7 +82,7 @@ impl<'r> Measured<'r> {
         }
     }
 
-    /// Whether it has all that meeting needs but the targets: what it has not is why it misses.
+    /// Why it misses any targets; none when it has all that meeting some needs.
     pub fn unfit(&self, policy: Policy) -> Option<&'r str> {
         if self.terminal != "completed" {
             Some(self.terminal)
@@ -91,17 +94,30 @@ impl<'r> Measured<'r> {
             None
         }
     }
+}
 
-    /// Why it misses targets; none when it meets them.
-    pub fn miss(&self, policy: Policy, ttft_s: f64, tpot_s: f64) -> Option<&'r str> {
-        self.unfit(policy).or_else(|| {
-            let is_above = |value: Option<f64>, target: f64| value.is_some_and(|value| value > target);
-            match (is_above(self.ttft_s, ttft_s), is_above(self.tpot_s, tpot_s)) {
-                (true, true) => Some("ttft+tpot"),
-                (true, false) => Some("ttft"),
-                (false, true) => Some("tpot"),
-                (false, false) => None,
-            }
-        })
+/// What a scored request came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Score<'r> {
+    /// It met the targets.
+    Met,
+    /// It missed them so: the `miss` of `attainment-misses`.
+    Missed(&'r str),
+}
+
+/// Holds a request against targets; none when it is not scored.
+pub fn score<'r>(request: Request<'r>, targets: &Slo, policy: Policy) -> Option<Score<'r>> {
+    if !request.is_scored(policy) {
+        return None;
     }
+    if let Some(why) = request.unfit(policy) {
+        return Some(Score::Missed(why));
+    }
+    let exceeds = |value: Option<f64>, target: f64| value.is_some_and(|value| value > target);
+    Some(match (exceeds(request.ttft_s, targets.ttft_s), exceeds(request.tpot_s, targets.tpot_s)) {
+        (false, false) => Score::Met,
+        (true, true) => Score::Missed("ttft+tpot"),
+        (true, false) => Score::Missed("ttft"),
+        (false, true) => Score::Missed("tpot"),
+    })
 }

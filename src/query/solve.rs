@@ -5,8 +5,9 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 use super::ordered::{Scope, each};
-use super::scoring::{Measured, Policy};
+use super::scoring::{Policy, Request, Score, score};
 use crate::statistics::{Batches, Least, Share};
+use crate::store::slos::Slo;
 
 const REQUESTS: &str = include_str!("../../queries/solve/requests.sql");
 
@@ -66,7 +67,7 @@ fn solve_scope(
     // A target is a value that was seen.
     let mut smallest = f64::INFINITY;
     each(connection, scope, REQUESTS, |_, row| {
-        let request = Measured::of(row, 2)?;
+        let request = Request::of(row, 2)?;
         let (looked_for, held) = match given {
             Given::Tpot(tpot_s) => (request.ttft_s, request.tpot_s.is_none_or(|value| value <= tpot_s)),
             Given::Ttft(ttft_s) => (request.tpot_s, request.ttft_s.is_some_and(|value| value <= ttft_s)),
@@ -123,22 +124,22 @@ pub struct Tried {
 pub fn try_targets(
     connection: &Connection,
     scopes: &[Scope],
-    pairs: &[(f64, f64)],
+    pairs: &[Slo],
     policy: Policy,
 ) -> Result<Vec<Tried>> {
     let mut tried = Vec::new();
     for scope in scopes {
         let mut met: Vec<Batches> = vec![Batches::new(); pairs.len()];
         each(connection, scope, REQUESTS, |_, row| {
-            let request = Measured::of(row, 2)?;
-            if request.is_scored(policy) {
-                for (met, (ttft_s, tpot_s)) in met.iter_mut().zip(pairs) {
-                    met.push(request.miss(policy, *ttft_s, *tpot_s).is_none());
+            let request = Request::of(row, 2)?;
+            for (met, targets) in met.iter_mut().zip(pairs) {
+                if let Some(score) = score(request, targets, policy) {
+                    met.push(score == Score::Met);
                 }
             }
             Ok(())
         })?;
-        for (met, (ttft_s, tpot_s)) in met.iter().zip(pairs) {
+        for (met, Slo { ttft_s, tpot_s, .. }) in met.iter().zip(pairs) {
             let (scope, attainment) = (scope.name.clone(), Share::of(met));
             tried.push(Tried { scope, ttft_s: *ttft_s, tpot_s: *tpot_s, attainment });
         }

@@ -86,7 +86,11 @@ mod tests {
     fn a_share_is_as_its_per_cent() {
         for n in (1..50).chain([333, 1000]) {
             for percent in [0, 1, 10, 50, 90, 99, 100] {
-                assert_eq!(middle_of_share(n, f64::from(percent) / 100.0), middle(n, percent), "{n} {percent}");
+                assert_eq!(
+                    middle_of_share(n, f64::from(percent) / 100.0),
+                    middle(n, percent),
+                    "{n} {percent}"
+                );
             }
         }
     }

@@ -118,7 +118,12 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(value: f64, in_order: &[f64], ordered: &mut Ordered, middle: impl FnOnce(u64) -> (u64, u64)) -> Self {
+    fn of(
+        value: f64,
+        in_order: &[f64],
+        ordered: &mut Ordered,
+        middle: impl FnOnce(u64) -> (u64, u64),
+    ) -> Self {
         let rows = in_order.len() as u64;
         let effect = Batches::of(in_order, |x| *x <= value).design().effect;
         let independent = (rows as f64 / effect) as u64;

@@ -20,7 +20,7 @@ use self::accounts::{Accounts, TERMINAL_ID, TooManyPrefixes, Words};
 use self::outages::Outages;
 use self::places::{Place, Places, between};
 use super::ordered::{self, Order, Part, Scope, each};
-use super::scoring::{Measured, Policy};
+use super::scoring::{Policy, Request, Score, score};
 use crate::exit::Failure;
 use crate::selection::{OPEN_FROM, Row, Selection, install};
 use crate::statistics::{self, Account, Profiles, SHOWN, Share, Window};
@@ -311,7 +311,7 @@ pub fn explain(
 }
 
 fn nothing_scored(is_window: bool, policy: Policy) -> Failure {
-    let policy = policy.as_str();
+    let policy = policy.name();
     Failure::usage(if is_window {
         format!("the window has no request that the policy {policy} counts: choose another")
     } else {
@@ -371,12 +371,11 @@ fn read<'c>(
         |scope: &Scope, accounts: &mut Accounts<'_>, profiles: &mut Profiles| -> Result<ReadSide> {
             let mut side = ReadSide { rows: Window::new(), places: Places::new(), wall: None, runs: 0 };
             each(connection, scope, REQUESTS, |part, row| {
-                let measured = Measured::of(row, 2)?;
-                if !measured.is_scored(policy) {
-                    return Ok(());
-                }
-                let miss = measured.miss(policy, targets.ttft_s, targets.tpot_s);
-                let miss = miss.map(|kind| kinds.number(kind) as usize);
+                let miss = match score(Request::of(row, 2)?, targets, policy) {
+                    None => return Ok(()),
+                    Some(Score::Met) => None,
+                    Some(Score::Missed(kind)) => Some(kinds.number(kind) as usize),
+                };
                 let profile = profiles.of(accounts.of(part, row)?);
                 side.rows.push(profile, miss);
                 let place = Place::of(part, row.get(0)?);
@@ -418,15 +417,14 @@ fn typical(
     // A request without a TTFT stands after all that have one.
     let mut missed: Vec<(f64, i64)> = Vec::new();
     each(connection, scope, REQUESTS, |part, row| {
-        let measured = Measured::of(row, 2)?;
-        let is_missed =
-            measured.is_scored(policy) && measured.miss(policy, targets.ttft_s, targets.tpot_s).is_some();
+        let request = Request::of(row, 2)?;
+        let is_missed = matches!(score(request, targets, policy), Some(Score::Missed(_)));
         let is_its = match account {
             Some(account) if is_missed => accounts.of(part, row)?.contains(&account),
             _ => true,
         };
         if is_missed && is_its {
-            missed.push((measured.ttft_s.unwrap_or(f64::INFINITY), row.get(TERMINAL_ID)?));
+            missed.push((request.ttft_s.unwrap_or(f64::INFINITY), row.get(TERMINAL_ID)?));
         }
         Ok(())
     })?;

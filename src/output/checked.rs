@@ -1,0 +1,111 @@
+//! What `check` found: lines for people, metrics for Prometheus.
+
+use std::io::{self, Write};
+
+use crate::query::check::{Checked, Finding, Outcome, Verdict, age_in_words};
+use crate::text::escaped;
+
+/// A line a limit and scope, the worst where several scopes were judged, and the age of the newest row.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_text(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
+    for finding in &checked.findings {
+        let Finding { scope, verdict, words, .. } = finding;
+        writeln!(out, "{:9}  {}  {}", verdict.as_str(), escaped(scope), escaped(words))?;
+    }
+    for (broken, of, worst) in checked.worst() {
+        let Finding { limit, scope, .. } = worst;
+        let which = if broken > 1 { "the worst is" } else { "it is" };
+        writeln!(out, "{limit} is broken in {broken} of {of}: {which} {}", escaped(scope))?;
+    }
+    match checked.age_s {
+        Some(age_s) => writeln!(out, "the newest row is {} old", age_in_words(age_s))?,
+        None => writeln!(out, "the age of the newest row is unknown")?,
+    }
+    out.flush()
+}
+
+/// A way to write one metric of a finding; none where it has no such value.
+type Value = fn(&Finding) -> Option<f64>;
+
+/// Gauges of each limit and scope, in the text format that Prometheus and a node exporter read.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_metrics(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
+    let is = |flag: bool| if flag { 1.0 } else { 0.0 };
+    let gauges: [(&str, &str, Value); 7] = [
+        ("narwhal_jq_check_value", "What was measured, in the unit of the limit.", |finding| {
+            finding.measured.map(|measured| measured.value)
+        }),
+        ("narwhal_jq_check_low", "Lower end of its 95 % interval.", |finding| {
+            finding.measured.and_then(|measured| measured.low)
+        }),
+        ("narwhal_jq_check_high", "Upper end of its 95 % interval.", |finding| {
+            finding.measured.and_then(|measured| measured.high)
+        }),
+        ("narwhal_jq_check_bound", "The limit.", |finding| Some(finding.bound)),
+        ("narwhal_jq_check_observations", "Requests, legs or values that it is of.", |finding| {
+            Some(finding.n as f64)
+        }),
+        ("narwhal_jq_check_broken", "1 when the limit is broken, else 0.", |finding| {
+            Some(f64::from(u8::from(finding.verdict == Verdict::Broken)))
+        }),
+        ("narwhal_jq_check_unjudged", "1 when it cannot be judged, else 0.", |finding| {
+            let is_judged = matches!(finding.verdict, Verdict::Holds | Verdict::Broken);
+            Some(f64::from(u8::from(!is_judged)))
+        }),
+    ];
+    for (name, help, value) in gauges {
+        let rows: Vec<(&Finding, f64)> =
+            checked.findings.iter().filter_map(|finding| Some((finding, value(finding)?))).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        head(out, name, help)?;
+        for (finding, value) in rows {
+            writeln!(
+                out,
+                "{name}{{limit=\"{}\",scope=\"{}\"}} {value}",
+                label(&finding.limit),
+                label(&finding.scope)
+            )?;
+        }
+    }
+    let outcome = checked.outcome();
+    let single = [
+        (
+            "narwhal_jq_check_any_broken",
+            "1 when a limit is broken, else 0.",
+            Some(is(outcome == Outcome::Broken)),
+        ),
+        (
+            "narwhal_jq_check_any_unjudged",
+            "1 when nothing is broken and something cannot be judged, else 0.",
+            Some(is(outcome == Outcome::Unjudged)),
+        ),
+        (
+            "narwhal_jq_check_newest_row_age_seconds",
+            "Age of the newest row that was looked at.",
+            checked.age_s,
+        ),
+    ];
+    for (name, help, value) in single {
+        if let Some(value) = value {
+            head(out, name, help)?;
+            writeln!(out, "{name} {value}")?;
+        }
+    }
+    out.flush()
+}
+
+fn head(out: &mut dyn Write, name: &str, help: &str) -> io::Result<()> {
+    writeln!(out, "# HELP {name} {help}")?;
+    writeln!(out, "# TYPE {name} gauge")
+}
+
+/// Text as the value of a label.
+fn label(text: &str) -> String {
+    escaped(text).replace('\\', "\\\\").replace('"', "\\\"")
+}

@@ -1,0 +1,229 @@
+//! A comparison for people: the verdict in a sentence, what differs, what could have been seen.
+
+use std::io::{self, Write};
+
+use crate::query::compare::{Comparison, Family, Pair};
+use crate::query::figures::Figure;
+use crate::statistics::Verdict;
+use crate::text::{cut, escaped, short, wrapped};
+
+/// So many figures stand on the first screen; the rest with `--all`.
+const MAX_SHOWN: usize = 6;
+
+/// The figures of which it is said what could have been seen, as far as they are not shown to differ.
+const TELLING: [&str; 6] =
+    ["attainment", "share completed", "failure_rate decode", "ttft_s p50", "ttft_s p99", "tpot_s p99"];
+
+/// Longer names of figures are cut.
+const MAX_NAME: usize = 25;
+
+/// So wide is a screen.
+const WIDTH: usize = 80;
+
+/// Writes a comparison; all of its figures, or those of the first screen.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all: bool) -> io::Result<()> {
+    for ((letter, name), requests) in ["a", "b"].into_iter().zip(names).zip(comparison.requests) {
+        writeln!(out, "{letter}  {}: {} requests", cut(&escaped(name), 48), counted(requests))?;
+    }
+    writeln!(out)?;
+    for line in wrapped(&sentence(comparison), WIDTH) {
+        writeln!(out, "{line}")?;
+    }
+    let found = comparison.figures.found();
+    let of_engines = comparison.engines.found();
+    if all {
+        block(out, &comparison.figures.pairs.iter().collect::<Vec<_>>())?;
+        block(out, &comparison.engines.pairs.iter().collect::<Vec<_>>())?;
+    } else {
+        block(out, &found[..found.len().min(MAX_SHOWN)])?;
+        more(out, found.len())?;
+        if !comparison.engines.pairs.is_empty() && comparison.shared == 0 {
+            writeln!(out)?;
+            writeln!(out, "Engines: {}.", judged(&comparison.engines))?;
+            block(out, &of_engines[..of_engines.len().min(MAX_SHOWN / 2)])?;
+            if of_engines.len() > MAX_SHOWN / 2 {
+                writeln!(out, "and {} more", of_engines.len() - MAX_SHOWN / 2)?;
+            }
+        }
+    }
+    writeln!(out)?;
+    for text in closing(comparison, all) {
+        for line in wrapped(&text, WIDTH) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    out.flush()
+}
+
+fn more(out: &mut dyn Write, found: usize) -> io::Result<()> {
+    if found > MAX_SHOWN {
+        writeln!(out, "and {} more", found - MAX_SHOWN)?;
+    }
+    Ok(())
+}
+
+/// "2 of 34 differ, judged together; 1 more may be chance".
+fn judged(family: &Family) -> String {
+    let (differ, of, maybe) = (family.differ(), family.judged(), family.maybe());
+    let mut text = match differ {
+        0 => format!("none of {of} is shown to differ, judged together"),
+        1 => format!("1 of {of} differs, judged together"),
+        many => format!("{many} of {of} differ, judged together"),
+    };
+    match (differ, maybe) {
+        (_, 0) => {}
+        (0, maybe) => text.push_str(&format!("; {maybe} may be chance")),
+        (_, maybe) => text.push_str(&format!("; {maybe} more may be chance")),
+    }
+    text
+}
+
+fn sentence(comparison: &Comparison) -> String {
+    if comparison.shared > 0 {
+        return format!(
+            "Not judged: the two overlap, {} requests are in both. Choose selections that share none.",
+            counted(comparison.shared)
+        );
+    }
+    let mut text = judged(&comparison.figures);
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    format!("{text}.")
+}
+
+/// Two lines a figure: the values and their difference, then the counts and the interval.
+fn block(out: &mut dyn Write, pairs: &[&Pair]) -> io::Result<()> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let width =
+        pairs.iter().map(|pair| escaped(&pair.name).chars().count()).max().unwrap_or(0).clamp(8, MAX_NAME);
+    writeln!(out)?;
+    writeln!(out, "{:width$} {:>9} {:>9} {:>9} {:>9}", "figure", "a", "b", "b - a", "seen from")?;
+    for pair in pairs {
+        let name = escaped(&pair.name);
+        let fits = name.chars().count() <= width;
+        let name = if fits { name } else { cut(&name, width - 1) };
+        let values =
+            pair.sides.map(|side| number(side.and_then(|figure| figure.measured()).map(|found| found.value)));
+        let difference = number(pair.difference.map(|found| found.value));
+        let detectable = number(pair.difference.and_then(|found| found.detectable));
+        let [a, b] = values;
+        writeln!(
+            out,
+            "{name:width$} {a:>9} {b:>9} {difference:>9} {detectable:>9} {}",
+            pair.verdict.as_str()
+        )?;
+        let [a, b] = pair.sides.map(|side| counted(side.map_or(0, |figure| figure.n())));
+        writeln!(out, "{:>width$} {a:>9} {b:>9} {}", of_what(pair), interval(pair))?;
+    }
+    Ok(())
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), short)
+}
+
+fn of_what(pair: &Pair) -> &'static str {
+    match pair.sides {
+        [Some(Figure::Share(_)), _] | [_, Some(Figure::Share(_))] if pair.name.contains("failure_rate") => {
+            "legs"
+        }
+        [Some(Figure::Share(_)), _] | [_, Some(Figure::Share(_))] => "requests",
+        _ => "values",
+    }
+}
+
+fn interval(pair: &Pair) -> String {
+    let Some(found) = pair.difference else { return String::new() };
+    match (found.low, found.high) {
+        (Some(low), Some(high)) => format!("(95 %: {} to {})", short(low), short(high)),
+        (Some(low), None) => format!("(at least {}; no upper end)", short(low)),
+        (None, Some(high)) => format!("(at most {}; no lower end)", short(high)),
+        (None, None) => "(no interval)".to_owned(),
+    }
+}
+
+/// What could have been seen, what could not be judged, and what it all speaks for.
+fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
+    let mut texts = Vec::new();
+    let pairs = &comparison.figures.pairs;
+    let named = |names: &[&str]| {
+        let shown: Vec<&str> = names.iter().take(4).copied().collect();
+        let more = if names.len() > shown.len() {
+            format!(" and {} more", names.len() - shown.len())
+        } else {
+            String::new()
+        };
+        format!("{}{more}", escaped(&shown.join(", ")))
+    };
+    let of = |verdict: Verdict| -> Vec<&str> {
+        pairs.iter().filter(|pair| pair.verdict == verdict).map(|pair| pair.name.as_str()).collect()
+    };
+    if comparison.shared == 0 {
+        let seen = |name: &&str| {
+            let pair = pairs.iter().find(|pair| pair.name == **name && pair.verdict == Verdict::NotShown)?;
+            Some(format!("{name} {}", short(pair.difference?.detectable?)))
+        };
+        let seen: Vec<String> = TELLING.iter().filter_map(|name| seen(name)).collect();
+        let not_shown = of(Verdict::NotShown).len();
+        if !seen.is_empty() {
+            texts.push(format!(
+                "{not_shown} not shown to differ; about this much would have been seen: {}.",
+                seen.join(", ")
+            ));
+        } else if not_shown > 0 {
+            texts.push(format!("{not_shown} not shown to differ."));
+        }
+        let few = of(Verdict::TooFew);
+        if !few.is_empty() {
+            texts.push(format!("Too few to say, {}: {}.", few.len(), named(&few)));
+        }
+    }
+    for (letter, other) in [(0, 1), (1, 0)] {
+        let only: Vec<&str> = pairs
+            .iter()
+            .filter(|pair| pair.sides[letter].is_some() && pair.sides[other].is_none())
+            .map(|pair| pair.name.as_str())
+            .collect();
+        let letters = ["a", "b"];
+        if !only.is_empty() {
+            texts.push(format!("Only {} has, {}: {}.", letters[letter], only.len(), named(&only)));
+        }
+        let engines: Vec<&str> = comparison.lone_engines[letter].iter().map(String::as_str).collect();
+        if !engines.is_empty() {
+            texts.push(format!("Engines that only {} has: {}.", letters[letter], named(&engines)));
+        }
+    }
+    texts.push(
+        "This speaks for conditions as in these windows; a burst or outage that they did not contain is not in it."
+            .to_owned(),
+    );
+    if all || !comparison.figures.found().is_empty() || !comparison.engines.found().is_empty() {
+        texts.push(
+            "b - a has its 95 % interval below it; a difference of about `seen from` would have been seen."
+                .to_owned(),
+        );
+    }
+    if !all {
+        texts.push("Every figure: --all; as data: --format json.".to_owned());
+    }
+    texts
+}
+
+/// A count with its thousands apart.
+fn counted(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

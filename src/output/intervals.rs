@@ -1,0 +1,83 @@
+//! An answer with the 95 % intervals of its shares and percentiles: columns of their own for programs, beside the
+//! value for eyes.
+
+use anyhow::Result;
+use rusqlite::types::{Value, ValueRef};
+
+use super::Format;
+use crate::query::intervals::Ends;
+use crate::query::run::Sink;
+use crate::text::short;
+
+/// How intervals are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// `NAME_low` and `NAME_high` after `NAME`.
+    Columns,
+    /// As `0.923 (0.889-0.947)`.
+    Beside,
+}
+
+impl Style {
+    /// That of a format.
+    pub fn of(format: Format) -> Self {
+        match format {
+            Format::Table | Format::Markdown => Self::Beside,
+            Format::Csv | Format::Json | Format::Jsonl => Self::Columns,
+        }
+    }
+}
+
+/// Gives an answer to a sink with the ends of its columns named `measured`; how many rows there were.
+///
+/// # Errors
+/// When the sink fails.
+pub fn write_with_intervals(
+    sink: &mut dyn Sink,
+    style: Style,
+    measured: &[&str],
+    columns: &[String],
+    rows: &[Vec<Value>],
+    ends: &[Vec<Ends>],
+) -> Result<u64> {
+    let place = |name: &String| measured.iter().position(|known| known == name);
+    let places: Vec<Option<usize>> = columns.iter().map(place).collect();
+    let mut names = Vec::new();
+    for (name, place) in columns.iter().zip(&places) {
+        names.push(name.clone());
+        if place.is_some() && style == Style::Columns {
+            names.push(format!("{name}_low"));
+            names.push(format!("{name}_high"));
+        }
+    }
+    sink.columns(&names)?;
+    let real = |end: Option<f64>| end.map_or(Value::Null, Value::Real);
+    for (row, ends) in rows.iter().zip(ends) {
+        let mut cells = Vec::with_capacity(names.len());
+        for (cell, place) in row.iter().zip(&places) {
+            match (place.map(|at| ends[at]), style) {
+                (None, _) => cells.push(cell.clone()),
+                (Some((low, high)), Style::Columns) => cells.extend([cell.clone(), real(low), real(high)]),
+                (Some(ends), Style::Beside) => cells.push(beside(cell, ends)),
+            }
+        }
+        let cells: Vec<ValueRef<'_>> = cells.iter().map(ValueRef::from).collect();
+        sink.row(&cells)?;
+    }
+    sink.end()?;
+    Ok(rows.len() as u64)
+}
+
+/// A value with its ends, for eyes; an end that is missing is left open.
+fn beside(cell: &Value, (low, high): Ends) -> Value {
+    if low.is_none() && high.is_none() {
+        return cell.clone();
+    }
+    let value = match cell {
+        Value::Real(real) => short(*real),
+        Value::Integer(int) => int.to_string(),
+        _ => "-".to_owned(),
+    };
+    let end = |end: Option<f64>| end.map(short).unwrap_or_default();
+    Value::Text(format!("{value} ({}-{})", end(low), end(high)))
+}
