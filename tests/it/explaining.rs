@@ -604,7 +604,7 @@ fn explanations_of_generated_journals_are_those_of_the_reference() {
         let path = lab.write("j.jsonl", &made.stdout);
         lab.ingest("j.jsonl");
         for targets in [["--ttft", "0.3", "--tpot", "0.05"], ["--ttft", "1", "--tpot", "0.03"]] {
-            for window in [["--from", "200"], ["--from", "100"]] {
+            for window in [["--from", "60"], ["--from", "120"]] {
                 let arguments = [&targets[..], &window].concat();
                 let found =
                     lab.run(&[&["explain", "--format", "json"], &arguments[..]].concat()).exits(0).json();
