@@ -66,6 +66,11 @@ impl Profiles {
         profile
     }
 
+    /// Whether rows of a profile have an account.
+    pub fn has(&self, profile: Profile, account: Account) -> bool {
+        self.sets[profile.0 as usize].binary_search(&account).is_ok()
+    }
+
     /// Each profile's accounts, ascending, by the profile's number.
     pub(super) fn sets(&self) -> &[Vec<Account>] {
         &self.sets

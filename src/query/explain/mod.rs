@@ -23,7 +23,7 @@ use super::ordered::{self, Order, Part, Scope, each};
 use super::scoring::{Policy, Request, Score, score};
 use crate::exit::Failure;
 use crate::selection::{OPEN_FROM, Row, Selection, install};
-use crate::statistics::{self, Account, Profiles, SHOWN, Share, Window};
+use crate::statistics::{self, Account, Profile, Profiles, SHOWN, Share, Window};
 use crate::store::slos::Slo;
 use crate::text::wall_time;
 
@@ -223,7 +223,7 @@ pub fn explain(
     let (window_scope, baseline_scope) = (scope_of(WINDOW), scope_of(BASELINE));
     let outages = Outages::load(connection, &scopes)?;
 
-    let Read { profiles, mut accounts, kinds, window: window_side, baseline: baseline_side } =
+    let Read { profiles, accounts, kinds, window: window_side, baseline: baseline_side } =
         read(connection, [&window_scope, &baseline_scope], outages, targets, policy)?;
     let shares = [window_side.rows.miss_rate(), baseline_side.rows.miss_rate()];
     let [Some(window_rate), Some(baseline_rate)] = shares else {
@@ -239,10 +239,14 @@ pub fn explain(
         parts: between(&window_scope, first, last),
         order: window_scope.order,
     };
-    let rids = match found.named.first().map(|named| named.account) {
-        _ if found.z < SHOWN => Vec::new(),
-        None => typical(connection, &stretch_scope, &mut accounts, None, targets, policy)?,
-        account => typical(connection, &window_scope, &mut accounts, account, targets, policy)?,
+    let rids = if found.z >= SHOWN {
+        let is_its = |miss: &Miss| match found.named.first() {
+            Some(first) => profiles.has(miss.profile, first.account),
+            None => (found.stretch.first_row..found.stretch.end_row).contains(&miss.row),
+        };
+        typical(connection, window_side.misses.kept.iter().copied().filter(is_its).collect())?
+    } else {
+        Vec::new()
     };
     let value = |account: &Account| {
         let (attribute, value) = accounts.name(*account);
@@ -336,9 +340,53 @@ struct Read<'c> {
 struct ReadSide {
     rows: Window,
     places: Places,
+    misses: Misses,
     /// The first and the last moment, in wall time.
     wall: Option<(f64, f64)>,
     runs: usize,
+}
+
+/// A missed request.
+#[derive(Debug, Clone, Copy)]
+struct Miss {
+    /// Its row in the window, from 0.
+    row: usize,
+    profile: Profile,
+    /// Infinite when it has none.
+    ttft_s: f64,
+    terminal_id: i64,
+}
+
+/// Missed requests to choose typical ones from: all of them, or when there are many, every second, every fourth...
+struct Misses {
+    every: usize,
+    seen: usize,
+    kept: Vec<Miss>,
+}
+
+impl Misses {
+    const MOST: usize = 1 << 16;
+
+    fn new() -> Self {
+        Self { every: 1, seen: 0, kept: Vec::new() }
+    }
+
+    fn push(&mut self, miss: Miss) {
+        if self.seen.is_multiple_of(self.every) {
+            if self.kept.len() == Self::MOST {
+                let mut at = 0;
+                self.kept.retain(|_| {
+                    at += 1;
+                    at % 2 == 1
+                });
+                self.every *= 2;
+            }
+            if self.seen.is_multiple_of(self.every) {
+                self.kept.push(miss);
+            }
+        }
+        self.seen += 1;
+    }
 }
 
 impl ReadSide {
@@ -369,14 +417,31 @@ fn read<'c>(
     let (mut profiles, mut kinds) = (Profiles::new(), Words::default());
     let mut side =
         |scope: &Scope, accounts: &mut Accounts<'_>, profiles: &mut Profiles| -> Result<ReadSide> {
-            let mut side = ReadSide { rows: Window::new(), places: Places::new(), wall: None, runs: 0 };
+            let mut side = ReadSide {
+                rows: Window::new(),
+                places: Places::new(),
+                misses: Misses::new(),
+                wall: None,
+                runs: 0,
+            };
             each(connection, scope, REQUESTS, |part, row| {
-                let miss = match score(Request::of(row, 2)?, targets, policy) {
+                let request = Request::of(row, 2)?;
+                let miss = match score(request, targets, policy) {
                     None => return Ok(()),
                     Some(Score::Met) => None,
                     Some(Score::Missed(kind)) => Some(kinds.number(kind) as usize),
                 };
                 let profile = profiles.of(accounts.of(part, row)?);
+                if miss.is_some() {
+                    let row_number = side.rows.rows() as usize;
+                    let ttft_s = request.ttft_s.unwrap_or(f64::INFINITY);
+                    side.misses.push(Miss {
+                        row: row_number,
+                        profile,
+                        ttft_s,
+                        terminal_id: row.get(TERMINAL_ID)?,
+                    });
+                }
                 side.rows.push(profile, miss);
                 let place = Place::of(part, row.get(0)?);
                 side.places.push(place);
@@ -405,40 +470,20 @@ fn read<'c>(
     Ok(Read { profiles, accounts, kinds, window, baseline })
 }
 
-/// Missed requests, of an account where there is one, whose TTFT is nearest the median of such requests.
-fn typical(
-    connection: &Connection,
-    scope: &Scope,
-    accounts: &mut Accounts<'_>,
-    account: Option<Account>,
-    targets: &Slo,
-    policy: Policy,
-) -> Result<Vec<String>> {
+/// The requests, of those that missed, whose TTFT is nearest the median of all of them.
+fn typical(connection: &Connection, mut missed: Vec<Miss>) -> Result<Vec<String>> {
+    missed.sort_by(|one, other| one.ttft_s.total_cmp(&other.ttft_s).then(one.row.cmp(&other.row)));
     // A request without a TTFT stands after all that have one.
-    let mut missed: Vec<(f64, i64)> = Vec::new();
-    each(connection, scope, REQUESTS, |part, row| {
-        let request = Request::of(row, 2)?;
-        let is_missed = matches!(score(request, targets, policy), Some(Score::Missed(_)));
-        let is_its = match account {
-            Some(account) if is_missed => accounts.of(part, row)?.contains(&account),
-            _ => true,
-        };
-        if is_missed && is_its {
-            missed.push((request.ttft_s.unwrap_or(f64::INFINITY), row.get(TERMINAL_ID)?));
-        }
-        Ok(())
-    })?;
-    missed.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-    let measured = missed.partition_point(|(ttft_s, _)| ttft_s.is_finite());
-    if let Some(middle) = measured.checked_sub(1).map(|last| missed[last / 2].0) {
+    let measured = missed.partition_point(|miss| miss.ttft_s.is_finite());
+    if let Some(middle) = measured.checked_sub(1).map(|last| missed[last / 2].ttft_s) {
         missed.sort_by(|one, other| {
-            let away = |ttft_s: f64| (ttft_s - middle).abs();
-            away(one.0).total_cmp(&away(other.0)).then(one.1.cmp(&other.1))
+            let away = |miss: &Miss| (miss.ttft_s - middle).abs();
+            away(one).total_cmp(&away(other)).then(one.row.cmp(&other.row))
         });
     }
     let mut rid = connection.prepare("select rid from terminals where terminal_id = ?1")?;
     let typical = missed.iter().take(TYPICAL);
-    typical.map(|(_, terminal_id)| Ok(rid.query_row([terminal_id], |row| row.get(0))?)).collect()
+    typical.map(|miss| Ok(rid.query_row([miss.terminal_id], |row| row.get(0))?)).collect()
 }
 
 /// Requests a second of the scopes.
@@ -479,6 +524,17 @@ mod tests {
 
     fn of(rows: Vec<Row>) -> Selection {
         Selection { rows, ..Selection::default() }
+    }
+
+    #[test]
+    fn of_many_misses_some_are_kept_from_all_over() {
+        let (mut profiles, mut misses) = (Profiles::new(), Misses::new());
+        let profile = profiles.of(&[]);
+        for row in 0..300_000 {
+            misses.push(Miss { row, profile, ttft_s: 0.0, terminal_id: 0 });
+        }
+        assert!(misses.kept.len() <= Misses::MOST && misses.kept.len() > Misses::MOST / 2);
+        assert!(misses.kept.iter().enumerate().all(|(at, miss)| miss.row == at * misses.every));
     }
 
     #[test]
