@@ -39,6 +39,10 @@ alter table runs add column source_id integer references sources; -- where its f
 --   wall_error_s                half the width of the bounds; null when the estimate is their low end
 update runs set wall_lifecycle_low_s = wall_low_s, wall_lifecycle_high_s = wall_high_s;
 
+-- By when all had been written that was read of a source: Unix seconds, from the time of the file, or the clock
+-- when it was read. Null when it was read by an older release only.
+alter table sources add column written_by_s real;
+
 -- When the last stored row of the run stood in the source that has a time of writing, which is `written_s`.
 -- The lifecycle events since are in `event_gaps`.
 alter table run_sources drop column wall_since_low_s;

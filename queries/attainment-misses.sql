@@ -75,5 +75,6 @@ select
     s.scored as requests,
     s.share as share
 from shared as s
-join given as g on s.miss is not null
+join given as g on 1 = 1
+where s.miss is not null
 order by s.scope nulls first, s.miss nulls first

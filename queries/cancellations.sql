@@ -13,27 +13,28 @@
 --   A scope without cancelled requests has no row. Where token accounting is unavailable,
 --   output_tokens is null, though there was output.
 with
-hung_up as (
-    select s.scope, t.cancelled_phase, t.first_byte_s, t.output_len, t.duration_s
+asked as (
+    select s.scope, t.cancelled_phase, t.first_byte_s, t.output_len, t.duration_s,
+        case when t.terminal = 'cancelled' then 1 else 0 end as is_cancelled
     from selection as s
     cross join terminals as t
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
-        and t.terminal = 'cancelled'
 ),
 ranked as (
     select scope, cancelled_phase, first_byte_s, output_len, duration_s,
         row_number() over (
             partition by scope, cancelled_phase, case when duration_s is null then 1 else 0 end
-            order by duration_s
+            order by duration_s nulls first
         ) as k,
         count(*) over (
             partition by scope, cancelled_phase, case when duration_s is null then 1 else 0 end
-            order by duration_s
+            order by duration_s nulls first
             rows between unbounded preceding and unbounded following
         ) as n
-    from hung_up
+    from asked
+    where is_cancelled = 1
 ),
 by_phase as (
     select scope, cancelled_phase, count(*) as requests, count(first_byte_s) as with_output,

@@ -1,4 +1,4 @@
--- events: what the router did and saw, in the order it was written
+-- events: what the router did and saw, in the order it happened
 -- group: runs and events
 -- caveat: stepped clock
 --
@@ -46,4 +46,5 @@ where r.run_id = s.run_id
     )
     and e.event = coalesce(g.kind, e.event)
     and (g.engine is null or e.iid = g.engine)
-order by r.started_at nulls first, r.run nulls first, e.source_id nulls first, e.byte_offset nulls first
+order by r.started_at nulls first, r.run nulls first, e.place_s nulls first, e.source_id nulls first,
+    e.byte_offset nulls first

@@ -67,7 +67,8 @@ judged as (
 -- `cast` cuts in some engines and rounds in others: what it rounded up is taken back.
 placed as (
     select scope, run_id, is_scored, is_met,
-        cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bucket_no
+        cast(cast(place as bigint) - case when cast(place as bigint) > place then 1 else 0 end as bigint)
+            as bucket_no
     from judged
 ),
 counted as (
@@ -80,7 +81,7 @@ followed as (
     select scope, run_id, from_s, to_s,
         max(to_s) over (
             partition by scope, run_id
-            order by from_s
+            order by from_s nulls first
             rows between unbounded preceding and 1 preceding
         ) as selected_to
     from selection
@@ -89,7 +90,7 @@ numbered as (
     select scope, run_id, from_s, to_s,
         sum(case when from_s <= selected_to then 0 else 1 end) over (
             partition by scope, run_id
-            order by from_s
+            order by from_s nulls first
             rows between unbounded preceding and current row
         ) as part_no
     from followed
@@ -99,17 +100,27 @@ parts as (
     from numbered
     group by scope, run_id, part_no
 ),
-rated as (
-    select c.scope, c.scored, c.met, c.offered / g.bucket / g.band as place
+-- The buckets that count: those wholly selected, and the last one of a run.
+whole as (
+    select c.scope, c.run_id, c.bucket_no
     from counted as c
     join given as g on 1 = 1
     join runs as r on r.run_id = c.run_id
-    left join parts as p on p.scope = c.scope
-        and p.run_id = c.run_id
-        and p.begin_s <= r.first_s + c.bucket_no * g.bucket
-        and p.end_s >= r.first_s + (c.bucket_no + 1) * g.bucket
-    where p.scope is not null
-        or c.bucket_no + 1 > (r.last_s - r.first_s) / g.bucket
+    join parts as p on p.scope = c.scope and p.run_id = c.run_id
+    where r.first_s + c.bucket_no * g.bucket >= p.begin_s
+        and r.first_s + (c.bucket_no + 1) * g.bucket <= p.end_s
+    union
+    select c.scope, c.run_id, c.bucket_no
+    from counted as c
+    join given as g on 1 = 1
+    join runs as r on r.run_id = c.run_id
+    where c.bucket_no + 1 > (r.last_s - r.first_s) / g.bucket
+),
+rated as (
+    select c.scope, c.scored, c.met, 1e0 * c.offered / g.bucket / g.band as place
+    from counted as c
+    join whole as w on w.scope = c.scope and w.run_id = c.run_id and w.bucket_no = c.bucket_no
+    join given as g on 1 = 1
 ),
 banded as (
     select scope, scored, met,

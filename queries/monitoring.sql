@@ -8,13 +8,13 @@
 --   failures | count | monitoring_stage_failure events
 --   longest_streak | count | most failures in a row; null when none failed
 --   degraded | count | times that it degraded monitoring
---   degraded_s | s | how long monitoring was degraded by it, as far as that lies in the scope
+--   degraded_s | s | how long monitoring was degraded by it, as far as that lies in the scope; null when it never was
 --
 -- Reading it
 --   Degraded from monitoring_degraded to the run's next monitoring_recovered, or to the run's end;
 --   the time goes to the stage and class of the event that began it, and another one meanwhile
---   begins nothing: it can leave a row of zeros. What began before the scope has its seconds there,
---   but is not counted again.
+--   begins nothing: it can leave a row with 0 degradations. What began before the scope has its
+--   seconds there, but is not counted again.
 with
 marks as (
     select e.run_id, e.at as marked_at, e.source_id, e.byte_offset, e.stage, e.class,
@@ -56,7 +56,7 @@ facts as (
         case when e.event = 'monitoring_stage_failure' then 1 else 0 end as is_failure,
         case when e.event = 'monitoring_stage_failure' then e.consecutive end as streak,
         0 as is_degradation,
-        0e0 as lasted_s
+        null as lasted_s
     from selection as s
     cross join events as e
     where e.run_id = s.run_id

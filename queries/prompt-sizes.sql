@@ -69,21 +69,24 @@ bands as (
     union all
     select b.input_to, 2 * b.input_to
     from bands as b
-    join longest as l on b.input_to <= l.input_len
+    cross join longest as l
+    where b.input_to <= l.input_len
 ),
 ranked as (
     select j.scope, b.input_from, b.input_to, j.served_ttft_s, j.is_scored, j.is_met,
         row_number() over (
             partition by j.scope, b.input_from, case when j.served_ttft_s is null then 1 else 0 end
-            order by j.served_ttft_s
+            order by j.served_ttft_s nulls first
         ) as k,
         count(*) over (
             partition by j.scope, b.input_from, case when j.served_ttft_s is null then 1 else 0 end
-            order by j.served_ttft_s
+            order by j.served_ttft_s nulls first
             rows between unbounded preceding and unbounded following
         ) as n
     from judged as j
-    join bands as b on j.input_len >= b.input_from and j.input_len < b.input_to
+    cross join bands as b
+    where j.input_len >= b.input_from
+        and j.input_len < b.input_to
 ),
 counted as (
     select scope, input_from, input_to, count(*) as offered, sum(is_scored) as scored, sum(is_met) as met,

@@ -40,7 +40,7 @@ followed as (
     select scope, length_s, begin_s, end_s,
         max(end_s) over (
             partition by scope, axis
-            order by begin_s, end_s
+            order by begin_s nulls first, end_s nulls first
             rows between unbounded preceding and 1 preceding
         ) as covered_to
     from laid

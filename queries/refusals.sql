@@ -14,7 +14,8 @@
 --   A scope that refused nothing has no row.
 with
 asked as (
-    select s.scope, t.terminal, t.refused_cause, t.reason, t.input_len
+    select s.scope, t.refused_cause, t.reason, t.input_len,
+        case when t.terminal = 'refused' then 1 else 0 end as is_refused
     from selection as s
     cross join terminals as t
     where t.run_id = s.run_id
@@ -22,7 +23,7 @@ asked as (
         and t.arrived < s.to_s
 ),
 totals as (
-    select scope, count(*) as offered, count(case when terminal = 'refused' then 1 end) as refused
+    select scope, count(*) as offered, sum(is_refused) as refused
     from asked
     group by scope
 ),
@@ -30,15 +31,15 @@ ranked as (
     select scope, refused_cause, reason, input_len,
         row_number() over (
             partition by scope, refused_cause, reason, case when input_len is null then 1 else 0 end
-            order by input_len
+            order by input_len nulls first
         ) as k,
         count(*) over (
             partition by scope, refused_cause, reason, case when input_len is null then 1 else 0 end
-            order by input_len
+            order by input_len nulls first
             rows between unbounded preceding and unbounded following
         ) as n
     from asked
-    where terminal = 'refused'
+    where is_refused = 1
 ),
 by_cause as (
     select scope, refused_cause, reason, count(*) as refused,

@@ -59,8 +59,9 @@ given as (
 failed_on as (
     select distinct f.terminal_id
     from given as g
-    join attempt_failures as f on f.prefill_iid = g.engine or f.decode_iid = g.engine
+    cross join attempt_failures as f
     where f.attributed = 1
+        and (f.prefill_iid = g.engine or f.decode_iid = g.engine)
 ),
 judged as (
     select t.terminal_id, t.run_id,

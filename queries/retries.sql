@@ -40,7 +40,6 @@ waited as (
     from asked as a
     cross join attempt_failures as f
     where f.terminal_id = a.terminal_id
-        and a.retried = 1
         and f.retry_scheduled = 1
     group by a.scope
 )
@@ -50,7 +49,7 @@ select
     coalesce(c.requests_retried, 0) as retried,
     case when c.requests > 0 then 1e0 * c.requests_retried / c.requests end as retry_rate,
     coalesce(c.served_after_retry, 0) as served_after_retry,
-    coalesce(c.attempts_made, 0) as attempts,
+    c.attempts_made as attempts,
     coalesce(c.wasted_attempts, 0) as wasted_attempts,
     w.backoff_s_total as backoff_s_total
 from scopes as s

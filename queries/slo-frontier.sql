@@ -58,10 +58,10 @@ judged as (
 ),
 ranked as (
     select scope, tpot_s,
-        row_number() over (partition by scope order by tpot_s) as k,
+        row_number() over (partition by scope order by tpot_s nulls first) as k,
         count(*) over (
             partition by scope
-            order by tpot_s
+            order by tpot_s nulls first
             rows between unbounded preceding and unbounded following
         ) as n
     from judged
@@ -102,7 +102,7 @@ promised as (
         sum(case when j.can_meet = 1 and (j.tpot_s is null or j.tpot_s <= a.tpot) then 1 else 0 end)
             over (
                 partition by a.scope, a.tpot
-                order by j.ttft_s
+                order by j.ttft_s nulls first
                 range between unbounded preceding and current row
             ) as met_with_it
     from tried as a

@@ -14,10 +14,13 @@ pub use parse::parse;
 pub use selection::SelectionFlags;
 pub use slo::{Slo, Solve, SolveFormat, Try};
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
@@ -40,7 +43,7 @@ struct Cli {
 pub struct Global {
     /// The database
     #[arg(long, global = true, value_name = "PATH", env = "NARWHAL_JQ_DB", default_value = "narwhal.db",
-        value_parser = database)]
+        value_parser = OsStringValueParser::new().try_map(database))]
     pub db: PathBuf,
     /// When to color messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
@@ -64,12 +67,12 @@ pub enum Color {
     Never,
 }
 
-fn database(text: &str) -> Result<PathBuf, String> {
-    match text {
+fn database(path: OsString) -> Result<PathBuf, String> {
+    match path.as_bytes() {
         // As if the variable were not set.
-        "" => Ok(PathBuf::from("narwhal.db")),
-        ":memory:" => Err("a database in memory would keep nothing: name a file".to_owned()),
-        path => Ok(PathBuf::from(path)),
+        b"" => Ok(PathBuf::from("narwhal.db")),
+        b":memory:" => Err("a database in memory would keep nothing: name a file".to_owned()),
+        _ => Ok(PathBuf::from(path)),
     }
 }
 
@@ -90,7 +93,7 @@ enum Command {
     Show(Show),
     /// Put two selections side by side
     Compare(Compare),
-    /// Exit with 6 when something selected does not keep what is asked of it, 7 when that cannot be judged
+    /// Exit with 6 when something does not hold, 7 when that cannot be judged
     Check(Check),
     /// What the misses of a window come from, against an earlier one or another
     Explain(Explain),
@@ -127,6 +130,9 @@ pub struct Ingest {
     /// The first bad line ends it, and nothing of its file is kept (exit code 3)
     #[arg(long)]
     pub strict: bool,
+    /// Read the journals in folders inside folders, too
+    #[arg(long)]
+    pub recursive: bool,
     /// Keep reading as the journal grows, through rotation, until interrupted
     #[arg(long, conflicts_with_all = ["is_final", "strict"])]
     pub follow: bool,
@@ -292,7 +298,7 @@ pub struct Check {
     #[arg(long, value_name = "LENGTH", value_parser = crate::selection::time::length)]
     pub max_age: Option<f64>,
     /// Not judged, and so exit code 7: scopes with fewer requests
-    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    #[arg(long, value_name = "NUMBER", default_value = "0")]
     pub min_requests: u64,
     /// The 95 % interval decides and not the measured value; undecided is exit code 7
     #[arg(long)]

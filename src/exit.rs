@@ -1,7 +1,6 @@
 //! The exit codes, and which failure gives which.
 
 use std::fmt;
-use std::io;
 
 /// How the program ends. `--help` prints this table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +67,8 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The exit code of an error. A closed pipe is quiet success: the reader had enough.
+/// The exit code of an error. A closed pipe is none: what nobody reads is not written ([`crate::output::stdout`]),
+/// and the code is the one that the whole answer has.
 pub fn code_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         if let Some(failure) = cause.downcast_ref::<Failure>() {
@@ -82,9 +82,6 @@ pub fn code_of(error: &anyhow::Error) -> Exit {
                 return Exit::Interrupted;
             }
         }
-        if is_closed_pipe(cause) {
-            return Exit::Done;
-        }
     }
     Exit::Failed
 }
@@ -93,14 +90,4 @@ pub fn code_of(error: &anyhow::Error) -> Exit {
 pub fn is_busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
-}
-
-fn is_closed_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
-    let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind).or_else(|| {
-        match cause.downcast_ref::<csv::Error>()?.kind() {
-            csv::ErrorKind::Io(error) => Some(error.kind()),
-            _ => None,
-        }
-    });
-    kind == Some(io::ErrorKind::BrokenPipe)
 }

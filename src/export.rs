@@ -3,16 +3,22 @@
 //! An item is a table, a canned query, or the journal itself. Each is one file or one sheet; beside
 //! them `export.json` names everything needed to trace a figure.
 
-use anyhow::{Result, bail};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::{fs, io};
+
+use anyhow::{Context, Result, bail};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use crate::exit::Failure;
+use crate::output::made::Made;
 use crate::query::answer::ask;
 use crate::query::catalog::Query;
 use crate::query::faster::statement;
-use crate::query::run::{Bound, Sink, run};
+use crate::query::kind::ColumnKind;
+use crate::query::run::{Bound, Sink, run, signature};
 use crate::selection::Selection;
 use crate::store::schema;
 
@@ -120,8 +126,17 @@ pub fn write_rows(
 ) -> Result<u64> {
     match item {
         Item::Journal => bail!("the journal is JSON Lines, not a table: export it with --dir"),
-        Item::Table(name) => run(connection, &table_sql(name, selection), &[], sink),
-        Item::Query(query) => run(connection, statement(query, selection), bound, sink),
+        Item::Table(name) => {
+            let sql = table_sql(name, selection);
+            let columns = signature(connection, &sql)?.columns;
+            let kinds: Vec<_> = columns.iter().map(|name| ColumnKind::of_table_column(name)).collect();
+            sink.kinds(&kinds);
+            run(connection, &sql, &[], sink)
+        }
+        Item::Query(query) => {
+            sink.kinds(&query.kinds());
+            run(connection, statement(query, selection), bound, sink)
+        }
     }
 }
 
@@ -150,17 +165,25 @@ pub struct Written {
     pub kind: &'static str,
     /// Its name.
     pub name: String,
-    /// The file, or the sheet of the workbook.
+    /// The file in the folder, or the sheet of the workbook.
     pub place: String,
     /// Its rows, the header not counted.
     pub rows: u64,
     /// The parameters that were bound; those not given are absent.
     pub parameters: Map<String, Json>,
+    /// What it was asked of, as on the command line; nothing where nothing was chosen.
+    pub selection: Vec<String>,
+    /// The file's length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// What `xxh128sum` gives of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xxh128: Option<String>,
 }
 
 impl Written {
     /// The account of an item.
-    pub fn new(item: &Item, place: String, rows: u64, bound: &[Bound]) -> Self {
+    pub fn new(item: &Item, selection: &Selection, place: String, rows: u64, bound: &[Bound]) -> Self {
         use rusqlite::types::Value;
         let parameters = bound.iter().filter_map(|(name, value)| {
             let value = match value {
@@ -176,11 +199,21 @@ impl Written {
             Item::Table(_) => "table",
             Item::Query(_) => "query",
         };
-        Self { kind, name: item.name().to_owned(), place, rows, parameters: parameters.collect() }
+        let parameters = parameters.collect();
+        let (name, selection) = (item.name().to_owned(), selection.flags.clone());
+        Self { kind, name, place, rows, parameters, selection, bytes: None, xxh128: None }
+    }
+
+    /// With what tells whether the file is still the same.
+    pub fn as_made(self, made: Made) -> Self {
+        Self { bytes: Some(made.bytes), xxh128: Some(made.digest_text()), ..self }
     }
 }
 
 /// `export.json`: where the figures of an export come from.
+///
+/// Of the latest call it says all; of each call before, which wrote something that still stands, it keeps what
+/// that call said. Each file in `written` has the number of its call.
 #[derive(Debug, Serialize)]
 pub struct Sidecar {
     tool: &'static str,
@@ -191,8 +224,112 @@ pub struct Sidecar {
     sources: Vec<Json>,
     runs: Vec<Json>,
     slos: Vec<Json>,
-    written: Vec<Written>,
+    call: u64,
+    written: Vec<Json>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<Json>,
 }
+
+/// Its name in an export's folder.
+pub const SIDECAR: &str = "export.json";
+
+/// What earlier calls said of a folder.
+#[derive(Debug, Default)]
+pub struct Earlier(Map<String, Json>);
+
+impl Earlier {
+    /// What stands in the folder's `export.json`, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read or is none of ours: it is not replaced then.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(SIDECAR);
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+        };
+        match serde_json::from_slice(&text) {
+            Ok(Json::Object(said)) if said.get("tool") == Some(&TOOL.into()) && has_calls(&said) => {
+                Ok(Self(said))
+            }
+            _ => Err(Failure::usage(format!(
+                "{} is none that narwhal-jq wrote, or is damaged, and says where files beside it come from: \
+                 move it away, or name another folder",
+                path.display()
+            ))
+            .into()),
+        }
+    }
+
+    fn call(&self) -> u64 {
+        match self.0.get("call") {
+            Some(call) => call.as_u64().unwrap_or(0),
+            // One of the first release has one call, and no number for it.
+            None => u64::from(!self.0.is_empty()),
+        }
+    }
+
+    /// The files that still stand, but for those written now, each with its call.
+    fn written(&self, now: &[Json]) -> Vec<Json> {
+        let mut written = list(self.0.get("written"));
+        for one in &mut written {
+            if one.get("call").is_none() {
+                one["place"] = place(one).into();
+                one["call"] = self.call().into();
+            }
+        }
+        written.retain(|one| now.iter().all(|now| now["place"] != one["place"]));
+        written
+    }
+
+    /// The calls that wrote some of these files, the newest first.
+    fn calls_of(mut self, written: &[Json]) -> Vec<Json> {
+        let call = self.call();
+        let earlier = list(self.0.remove("earlier").as_ref());
+        self.0.remove("written");
+        self.0.insert("call".to_owned(), call.into());
+        let is_needed = |said: &Json| written.iter().any(|one| one["call"] == said["call"]);
+        [Json::Object(self.0)].into_iter().chain(earlier).filter(is_needed).collect()
+    }
+}
+
+/// Whether it has what a later call adds to.
+fn has_calls(said: &Map<String, Json>) -> bool {
+    let is_number = |call: Option<&Json>| call.is_none_or(Json::is_u64);
+    let are_objects = |name: &str| {
+        said.get(name).and_then(Json::as_array).is_some_and(|all| all.iter().all(Json::is_object))
+    };
+    is_number(said.get("call"))
+        && are_objects("written")
+        && (!said.contains_key("earlier") || are_objects("earlier"))
+}
+
+fn list(json: Option<&Json>) -> Vec<Json> {
+    json.and_then(Json::as_array).cloned().unwrap_or_default()
+}
+
+/// Where a file of the first release lies in the folder.
+fn place(written: &Json) -> String {
+    let name = written["name"].as_str().unwrap_or_default();
+    match written["kind"].as_str() {
+        Some("journal") => "journal.jsonl".to_owned(),
+        Some("table") => format!("tables/{name}.csv"),
+        _ => format!("queries/{name}.csv"),
+    }
+}
+
+/// Whether an `export.json` says that a file was written here, and as this.
+pub fn names(path: &Path, made: &Made) -> bool {
+    let Some((folder, name)) = path.parent().zip(path.file_name()) else { return false };
+    let Ok(Earlier(said)) = Earlier::read(folder) else { return false };
+    list(said.get("written")).iter().any(|one| {
+        one["place"].as_str().map(OsStr::new) == Some(name)
+            && one["bytes"] == made.bytes
+            && one["xxh128"] == made.digest_text()
+    })
+}
+
+const TOOL: &str = env!("CARGO_PKG_NAME");
 
 impl Sidecar {
     /// Leaves out where files lie, which can name hosts and users.
@@ -200,9 +337,6 @@ impl Sidecar {
         self.database = "<path>".to_owned();
         for source in &mut self.sources {
             source["path"] = "<path>".into();
-        }
-        for one in &mut self.written {
-            one.place = one.place.rsplit('/').next().unwrap_or_default().to_owned();
         }
     }
 
@@ -214,8 +348,19 @@ impl Sidecar {
         connection: &mut Connection,
         selection: &Selection,
         database: String,
-        written: Vec<Written>,
+        written: &[Written],
+        earlier: Earlier,
     ) -> Result<Self> {
+        let call = earlier.call() + 1;
+        let mut now = Vec::new();
+        for one in written {
+            let mut one = serde_json::to_value(one).map_err(io::Error::from)?;
+            one["call"] = call.into();
+            now.push(one);
+        }
+        let before = earlier.written(&now);
+        let earlier = earlier.calls_of(&before);
+        let written = [now, before].concat();
         let sources =
             objects(connection, "select path, offset_bytes, lines from sources order by source_id")?;
         let slos = objects(connection, "select name, ttft_s, tpot_s, saved_at from slos order by name")?;
@@ -233,7 +378,7 @@ impl Sidecar {
             })
             .collect();
         Ok(Self {
-            tool: env!("CARGO_PKG_NAME"),
+            tool: TOOL,
             version: env!("CARGO_PKG_VERSION"),
             schema: schema::LATEST,
             exported_at: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
@@ -241,7 +386,9 @@ impl Sidecar {
             sources,
             runs,
             slos,
+            call,
             written,
+            earlier,
         })
     }
 }

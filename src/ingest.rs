@@ -1,16 +1,19 @@
 //! The loop of an ingest: source -> lines -> rows -> write, in batches; and the account of it.
 //!
-//! A batch of whole lines and the source's new offset are one transaction. Nothing is opened for
+//! A batch of whole lines and the source's new offset are one transaction, or part of one that small files
+//! share. Nothing is opened for
 //! writing before there is a whole line to write.
 
 mod blocks;
 mod follow;
+mod followed;
 mod look;
 mod notes;
 mod open;
 mod original;
 mod reading;
 mod retry;
+pub(crate) mod spool;
 mod stdin;
 mod summary;
 mod taking;
@@ -27,13 +30,15 @@ pub use follow::follow;
 use look::{Look, look_at_all};
 pub use notes::Note;
 pub use reading::BATCH_LINES;
-use reading::Reading;
+use reading::{Reading, Sharing};
 pub use retry::{Retried, Unreadable, retry};
 pub use summary::{Counters, FileReport, Summary};
 
+use crate::exit::{Exit, code_of};
 use crate::journal::inputs::Input;
 use crate::store;
 use crate::store::archives::Archive;
+use crate::store::location::{self, Location};
 use crate::store::write::Writer;
 
 /// How to read.
@@ -47,6 +52,19 @@ pub struct Options {
     pub busy_timeout: Duration,
 }
 
+/// How it stands with what is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Files that are followed.
+    pub files: u64,
+    /// Terminals stored since it began.
+    pub requests: u64,
+    /// Bytes in the files that were not read, those of unfinished lines among them.
+    pub behind_bytes: u64,
+    /// Complaints that were made and still hold.
+    pub waits_for: u64,
+}
+
 /// Whoever watches an ingest.
 pub trait Watcher {
     /// So many more bytes were read.
@@ -55,6 +73,10 @@ pub trait Watcher {
     fn skipped(&mut self, bytes: u64);
     /// Something the user should know of now.
     fn warn(&mut self, message: &str);
+    /// Something worth knowing.
+    fn note(&mut self, _message: &str) {}
+    /// How it stands with what is followed, at each look.
+    fn stands(&mut self, _standing: &Standing) {}
 }
 
 /// Reads what is new of the inputs into the database.
@@ -74,9 +96,11 @@ pub fn ingest(
     let looks: Vec<Result<Look>> = look_at_all(database, inputs, options)?;
     let must_write = looks.iter().any(|look| matches!(look, Ok(Look::New)));
     let connection = must_write.then(|| store::open_to_write(database, options.busy_timeout)).transpose()?;
+    let location = connection.as_ref().map(|_| Location::of(database)).transpose()?;
     let mut writer = connection.as_ref().map(Writer::new).transpose()?;
     let mut outcome = Ok(());
     let mut archives = Vec::new();
+    let mut sharing = Sharing::default();
     for (input, look) in inputs.iter().zip(looks) {
         if stop.load(Ordering::Relaxed) {
             summary.is_interrupted = true;
@@ -85,7 +109,10 @@ pub fn ingest(
         let report = match (look, &mut writer) {
             // A file that was renamed is known by its new name from now on.
             (Ok(Look::New | Look::Renamed(_)), Some(writer)) => {
-                Reading::new(input, options, stop, watcher, writer, &mut summary.notes).read()
+                let notes = &mut summary.notes;
+                sharing.end_before(input, writer).and_then(|()| {
+                    Reading::new(input, options, stop, watcher, writer, notes, &mut sharing).read()
+                })
             }
             (Ok(Look::OldArchive(report, archive, source_id)), _) => {
                 archives.push((archive, source_id, open::stored_name(input)));
@@ -112,9 +139,23 @@ pub fn ingest(
             }
         }
     }
+    if let Some(writer) = &writer {
+        // Files before the one with a bad line are kept.
+        let is_whole = outcome.as_ref().err().is_none_or(|error| code_of(error) == Exit::BadLine);
+        if is_whole && let Err(error) = sharing.end(writer) {
+            outcome = Err(store::explain(database, error));
+        }
+    }
     drop(writer);
-    match connection {
-        Some(connection) => close(database, connection, outcome)?,
+    match connection.zip(location) {
+        Some((connection, location)) => {
+            if let Err(error) = location.check() {
+                location::abandon(connection);
+                return Err(error);
+            }
+            close(database, connection, outcome)?;
+            location.check()?;
+        }
         None => outcome?,
     }
     if !must_write {

@@ -4,7 +4,7 @@
 //!
 //! | step | where | what it must not know |
 //! |---|---|---|
-//! | which files | [`journal::inputs`] | what is in them |
+//! | which files | [`journal::inputs`], [`journal::files`] | what is in them |
 //! | bytes to whole lines | [`journal::lines`] | JSON |
 //! | a line to rows and damaged parts | [`journal::pieces`], [`journal::json`] | SQLite |
 //! | typed rows | [`journal::row`]: [`journal::build`], [`journal::terminal`], [`journal::event`] | SQLite |
@@ -17,10 +17,12 @@
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | canned questions and their parameters | [`query`] | how tables are filled |
-//! | one request and what went on around it, two runs, limits | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`] | how tables are filled |
+//! | requests one by one in the order that intervals need, and their figures | [`query::ordered`], [`query::scoring`], [`query::figures`] | how tables are filled |
+//! | one request and what went on around it, two selections, limits, intervals of answers | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`], [`query::intervals`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |
 //! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |
+//! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | answers as text | [`output`], [`text`] | where they come from |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
 //!
@@ -37,5 +39,6 @@ pub mod query;
 pub mod redact;
 pub mod selection;
 pub mod statistics;
+pub mod stdio;
 pub mod store;
 pub mod text;

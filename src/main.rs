@@ -1,21 +1,29 @@
 //! Parses the arguments, calls the library, prints the error, chooses the exit code.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use narwhal_jq::text::escaped;
-use narwhal_jq::{cli, commands, exit};
+use narwhal_jq::output::screen;
+use narwhal_jq::text::{escaped, wrapped};
+use narwhal_jq::{cli, commands, exit, stdio};
 
 fn main() -> ExitCode {
-    let exit = match cli::parse().and_then(commands::run) {
+    // What a full pipe left of the last line waits to be written.
+    let done = cli::parse().and_then(commands::run);
+    let written = stdio::stdout().flush();
+    let done = done.and_then(|exit| match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(exit),
+    });
+    let exit = match done {
         Ok(exit) => exit,
         Err(error) => {
-            let exit = exit::code_of(&error);
-            if exit != exit::Exit::Done {
-                // Nothing can be done when stderr is closed.
-                let _ = writeln!(std::io::stderr(), "error: {}", escaped(&format!("{error:#}")));
-            }
-            exit
+            // Nothing can be done when stderr is closed.
+            let message = format!("error: {}", escaped(&format!("{error:#}")));
+            let message = screen::width_of_stderr()
+                .map_or_else(|| message.clone(), |width| wrapped(&message, width, 2));
+            let _ = writeln!(stdio::stderr(), "{message}");
+            exit::code_of(&error)
         }
     };
     ExitCode::from(exit as u8)

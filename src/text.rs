@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthStr;
+
 /// Whether a character may not reach a terminal: control, C1 and bidirectional ones, line and
 /// paragraph separators.
 pub fn is_hostile(c: char) -> bool {
@@ -31,6 +33,27 @@ pub fn cut(text: &str, len: usize) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
     }
+}
+
+/// Text in lines of at most so many characters, broken between words; the lines behind the first begin with
+/// `indent` spaces. A longer word, as a path, stays whole.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len() + 16);
+    let (mut at, mut has_word) = (0, false);
+    for (number, word) in text.split(' ').enumerate() {
+        let len = word.width();
+        if has_word && at + 1 + len > width {
+            let _ = write!(wrapped, "\n{:indent$}{word}", "");
+            at = indent + len;
+        } else {
+            has_word |= len > 0;
+            let gap = usize::from(number > 0);
+            wrapped.push_str(if number > 0 { " " } else { "" });
+            wrapped.push_str(word);
+            at += gap + len;
+        }
+    }
+    wrapped
 }
 
 /// Text as a JSON string, hostile characters as `\u` escapes.
@@ -79,9 +102,20 @@ pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Whether a spreadsheet may take a text cell for a formula.
+/// Whether a spreadsheet may take a text cell for a formula: also one in full width or small forms, which
+/// some take for ASCII, or behind what they pass over and what has no width. Behind a plain space it is text
+/// to them.
 pub fn is_formula(text: &str) -> bool {
-    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+    let begins = text.trim_start_matches(|c: char| {
+        (c.is_whitespace() && c != ' ')
+            || c.is_control()
+            || matches!(c, '\u{AD}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+                | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+    });
+    text.starts_with(['\t', '\r', '\n'])
+        || begins.starts_with(['=', '+', '-', '@'])
+        || begins.starts_with(['\u{FF1D}', '\u{FF0B}', '\u{FF0D}', '\u{FF20}'])
+        || begins.starts_with(['\u{FE66}', '\u{FE62}', '\u{FE63}', '\u{FE6B}'])
 }
 
 /// A number in full precision: read again, it is the same.
@@ -92,7 +126,8 @@ pub fn full(real: f64) -> String {
 /// A number for eyes: up to six decimals, or three significant digits of a small one.
 pub fn rounded(real: f64) -> String {
     if real != 0.0 && real.abs() < 1e-3 {
-        return format!("{real:.2e}");
+        let decimals = (2.0 - real.abs().log10().floor()).min(30.0) as usize;
+        return format!("{real:.decimals$}");
     }
     if real.abs() >= 1e15 {
         return full(real);
@@ -108,27 +143,12 @@ pub fn short(real: f64) -> String {
     }
     let rounded: f64 = format!("{real:.2e}").parse().unwrap_or(real);
     let magnitude = rounded.abs().log10().floor();
-    if magnitude < -4.0 || magnitude >= 15.0 {
+    if !(-9.0..15.0).contains(&magnitude) {
         return format!("{real:.2e}");
     }
     let decimals = (2.0 - magnitude).max(0.0) as usize;
     let text = format!("{real:.decimals$}");
     if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
-}
-
-/// Text in lines of at most so many characters, broken at spaces.
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// Seconds for eyes, to the microsecond.
@@ -157,7 +177,7 @@ mod tests {
             (0.9996, "1"),
             (12345.6, "12346"),
             (2.904, "2.9"),
-            (0.0000123, "1.23e-5"),
+            (0.0000123, "0.0000123"),
             (99.96, "100"),
         ] {
             assert_eq!(short(real), shown);
@@ -165,9 +185,10 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_at_spaces() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("immeasurable", 5), ["immeasurable"]);
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7, 2), "one two\n  three");
+        assert_eq!(wrapped("a /very/long/path b", 6, 2), "a\n  /very/long/path\n  b");
+        assert_eq!(wrapped("two  spaces", 80, 2), "two  spaces");
     }
 
     #[test]
@@ -180,10 +201,31 @@ mod tests {
 
     #[test]
     fn text_that_a_spreadsheet_would_run_is_known() {
-        for text in ["=1+1", "+a", "-5", "@x", "\tx", "\r=1"] {
+        for text in [
+            "=1+1",
+            "+a",
+            "-5",
+            "@x",
+            "\tx",
+            "\r=1",
+            "\nx",
+            "\n=1",
+            "＝1",
+            "＋1",
+            "－1",
+            "＠x",
+            "﹦1",
+            "﹢1",
+            "﹣1",
+            "﹫x",
+            "\u{FEFF}=1",
+            "\u{200B}\u{A0}＝1",
+            "\u{3000}-1",
+            "\0=1",
+        ] {
             assert!(is_formula(text), "{text:?}");
         }
-        for text in ["", "a=1", "007", "'=1", " =1", "1-5"] {
+        for text in ["", "a=1", "007", "'=1", " =1", " a", "\u{FEFF}a", "1-5", "é"] {
             assert!(!is_formula(text), "{text:?}");
         }
     }
@@ -192,7 +234,7 @@ mod tests {
     fn numbers_are_full_for_programs_and_rounded_for_eyes() {
         for (real, all, eyes) in [
             (0.019927882000047248, "0.019927882000047248", "0.019928"),
-            (2.5247999928e-5, "0.000025247999928", "2.52e-5"),
+            (2.5247999928e-5, "0.000025247999928", "0.0000252"),
             (5.0, "5.0", "5"),
             (0.0, "0.0", "0"),
             (-12.5, "-12.5", "-12.5"),

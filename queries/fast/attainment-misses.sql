@@ -29,7 +29,7 @@ completed as (
         end) as late_tpot
     from selection as s
     cross join given as g
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where g.ttft is not null
         and g.tpot is not null
         and t.run_id = s.run_id
@@ -42,7 +42,7 @@ others as (
     select s.scope, t.terminal, count(*) as scored
     from selection as s
     cross join given as g
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where g.ttft is not null
         and g.tpot is not null
         and t.run_id = s.run_id

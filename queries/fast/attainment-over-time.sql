@@ -22,7 +22,7 @@ counted as (
         from selection as s
         cross join given as g
         cross join runs as r
-        cross join terminals as t
+        cross join terminals as t indexed by terminals_completed
         where r.run_id = s.run_id
             and t.run_id = s.run_id
             and t.arrived >= s.from_s
@@ -43,7 +43,7 @@ counted as (
         from selection as s
         cross join given as g
         cross join runs as r
-        cross join terminals as t
+        cross join terminals as t indexed by terminals_not_completed
         where r.run_id = s.run_id
             and t.run_id = s.run_id
             and t.arrived >= s.from_s

@@ -22,7 +22,7 @@ completed as (
         end) as met
     from selection as s
     cross join given as g
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
@@ -40,7 +40,7 @@ others as (
         end) as scored
     from selection as s
     cross join given as g
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s

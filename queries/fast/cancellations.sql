@@ -8,7 +8,7 @@ select
     sum(t.output_len) as output_tokens,
     nearest_rank(t.duration_s, 50) as duration_p50
 from selection as s
-cross join terminals as t
+cross join terminals as t indexed by terminals_not_completed
 where t.run_id = s.run_id
     and t.arrived >= s.from_s
     and t.arrived < s.to_s

@@ -7,7 +7,7 @@ gathered as materialized (
         ranks_by(t.decode_iid, t.tpot_s) as tpot,
         ranks_by(t.prefill_iid, t.ttft_s) as ttft
     from selection as s
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s

@@ -3,7 +3,7 @@ with
 unserved as materialized (
     select s.scope, count(*) as requests
     from selection as s
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where :of = 'offers'
         and t.run_id = s.run_id
         and t.arrived >= s.from_s
@@ -22,7 +22,7 @@ wide as materialized (
         count(t.duration_s) as duration_n, avg(t.duration_s) as duration_mean, ranks(t.duration_s, coalesce(u.requests, 0)) as duration_ranks
     from selection as s
     left join unserved as u on u.scope = s.scope
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s

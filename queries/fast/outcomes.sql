@@ -3,7 +3,7 @@ with
 counted as (
     select s.scope, 'completed' as terminal, count(*) as ended
     from selection as s
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
@@ -12,7 +12,7 @@ counted as (
     union all
     select s.scope, t.terminal, count(*)
     from selection as s
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s

@@ -10,9 +10,9 @@ totals as (
 ),
 by_cause as (
     select s.scope, t.refused_cause, t.reason, count(*) as refused,
-        nearest_rank(t.input_len, 50) as input_len_p50
+        cast(nearest_rank(t.input_len, 50) as integer) as input_len_p50
     from selection as s
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where t.run_id = s.run_id
         and t.terminal = 'refused'
         and t.terminal <> 'completed'

@@ -6,7 +6,7 @@ totals as (
     from (
         select s.scope, count(*) as requests
         from selection as s
-        cross join terminals as t
+        cross join terminals as t indexed by terminals_completed
         where t.run_id = s.run_id
             and t.arrived >= s.from_s
             and t.arrived < s.to_s
@@ -15,7 +15,7 @@ totals as (
         union all
         select s.scope, count(*)
         from selection as s
-        cross join terminals as t
+        cross join terminals as t indexed by terminals_not_completed
         where t.run_id = s.run_id
             and t.arrived >= s.from_s
             and t.arrived < s.to_s
@@ -26,9 +26,9 @@ totals as (
 ),
 by_cause as (
     select s.scope, t.refused_cause, t.reason, count(*) as refused,
-        nearest_rank(t.input_len, 50) as input_len_p50
+        cast(nearest_rank(t.input_len, 50) as integer) as input_len_p50
     from selection as s
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s

@@ -21,7 +21,7 @@ completed as (
         nearest_rank(case when g.policy = 'router' or t.output_len is not null then t.ttft_s end, 99) as ttft_p99
     from selection as s
     cross join given as g
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
@@ -39,14 +39,14 @@ others as (
         end) as scored
     from selection as s
     cross join given as g
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
         and t.terminal <> 'completed'
     group by s.scope
 ),
-scores as (
+scores as materialized (
     select s.scope, g.policy, g.wanted, coalesce(c.tpot_1, g.tpot) as tpot_1,
         nullif(c.tpot_2, c.tpot_1) as tpot_2,
         nullif(c.tpot_3, c.tpot_2) as tpot_3,
@@ -86,7 +86,7 @@ lows as materialized (
         end as low_s
     from needs
 ),
-counted as (
+counted as materialized (
     select s.scope, l.need, l.low_s, l.tpot_1, l.tpot_2, l.tpot_3, l.tpot_4,
         count(case when coalesce(t.tpot_s, -1e308) <= l.tpot_1 then 1 end) as reached_1,
         count(case when coalesce(t.tpot_s, -1e308) <= l.tpot_2 then 1 end) as reached_2,
@@ -98,7 +98,7 @@ counted as (
         count(case when t.ttft_s < l.low_s and coalesce(t.tpot_s, -1e308) <= l.tpot_4 then 1 end) as below_4
     from selection as s
     cross join lows as l
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where l.scope = s.scope
         and t.run_id = s.run_id
         and t.arrived >= s.from_s
@@ -119,7 +119,7 @@ above as (
         coalesce(t.tpot_s, -1e308) as tpot_s
     from selection as s
     cross join lows as l
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_completed
     where l.scope = s.scope
         and t.run_id = s.run_id
         and t.arrived >= s.from_s
@@ -132,7 +132,7 @@ above as (
     select s.scope, t.ttft_s, 0, null
     from selection as s
     cross join lows as l
-    cross join terminals as t
+    cross join terminals as t indexed by terminals_not_completed
     where l.scope = s.scope
         and l.need = 0
         and t.run_id = s.run_id
@@ -161,30 +161,21 @@ found as (
     from promised
     group by scope
 ),
+targets as (
+    select 1 as k union all select 2 union all select 3 union all select 4
+),
 tried as (
-    select s.scope, s.policy, s.wanted, s.scored,
-        s.tpot_1 as tpot, coalesce(c.reached_1, 0) as reached, f.least_1 as least_ttft, f.met_1 as met
+    select s.scope, s.policy, s.wanted, s.scored, k.k,
+        case k.k when 1 then s.tpot_1 when 2 then s.tpot_2 when 3 then s.tpot_3 else s.tpot_4 end as tpot,
+        case k.k when 1 then c.reached_1 when 2 then c.reached_2 when 3 then c.reached_3 else c.reached_4 end
+            as reached,
+        case k.k when 1 then f.least_1 when 2 then f.least_2 when 3 then f.least_3 else f.least_4 end
+            as least_ttft,
+        case k.k when 1 then f.met_1 when 2 then f.met_2 when 3 then f.met_3 else f.met_4 end as met
     from scores as s
+    cross join targets as k
     left join counted as c on c.scope = s.scope
     left join found as f on f.scope = s.scope
-    union all
-    select s.scope, s.policy, s.wanted, s.scored, s.tpot_2, c.reached_2, f.least_2, f.met_2
-    from scores as s
-    left join counted as c on c.scope = s.scope
-    left join found as f on f.scope = s.scope
-    where s.tpot_2 is not null
-    union all
-    select s.scope, s.policy, s.wanted, s.scored, s.tpot_3, c.reached_3, f.least_3, f.met_3
-    from scores as s
-    left join counted as c on c.scope = s.scope
-    left join found as f on f.scope = s.scope
-    where s.tpot_3 is not null
-    union all
-    select s.scope, s.policy, s.wanted, s.scored, s.tpot_4, c.reached_4, f.least_4, f.met_4
-    from scores as s
-    left join counted as c on c.scope = s.scope
-    left join found as f on f.scope = s.scope
-    where s.tpot_4 is not null
 )
 select
     t.scope as scope,
@@ -196,4 +187,6 @@ select
     t.least_ttft as least_ttft,
     t.met as met
 from tried as t
+where t.k = 1
+    or t.tpot is not null
 order by t.scope nulls first, t.tpot nulls first

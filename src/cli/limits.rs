@@ -18,6 +18,19 @@ pub struct LimitFlags {
     pub burn: Option<BurnFlags>,
 }
 
+impl LimitFlags {
+    /// The largest limit, in seconds, of the percentiles of a metric.
+    pub fn largest_of(&self, metric: &str) -> Option<f64> {
+        let of_metric = self.limits.iter().filter_map(|limit| match (limit.figure, limit.bound) {
+            (Figure::Percentile(at, _), statistics::Limit::AtMost(most_s)) if METRICS[at] == metric => {
+                Some(most_s)
+            }
+            _ => None,
+        });
+        of_metric.reduce(f64::max)
+    }
+}
+
 /// A burn rate and its windows.
 #[derive(Debug, Clone)]
 pub struct BurnFlags {

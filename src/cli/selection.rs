@@ -29,13 +29,13 @@ pub struct SelectionFlags {
     #[arg(long, global = true, value_name = "TIME")]
     pub until: Option<String>,
     /// From so long after the run's first moment on: seconds, or 5m, 1h30m
-    #[arg(long, global = true, value_name = "LENGTH", value_parser = time::length)]
+    #[arg(long, global = true, value_name = "LENGTH", value_parser = time::length, allow_hyphen_values = true)]
     pub from: Option<f64>,
     /// Before so long after the run's first moment
-    #[arg(long, global = true, value_name = "LENGTH", value_parser = time::length)]
+    #[arg(long, global = true, value_name = "LENGTH", value_parser = time::length, allow_hyphen_values = true)]
     pub to: Option<f64>,
     /// So long before the run's end, or before --until
-    #[arg(long, global = true, value_name = "LENGTH", value_parser = positive_length)]
+    #[arg(long, global = true, value_name = "LENGTH", value_parser = positive_length, allow_hyphen_values = true)]
     pub last: Option<f64>,
     /// Without the end of runs that are still written, where slow requests are missing
     #[arg(long, global = true)]

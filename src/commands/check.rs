@@ -1,7 +1,5 @@
 //! `check`: exit 6 when something does not hold, 7 when that cannot be judged.
 
-use std::io;
-
 use anyhow::Result;
 use chrono::Utc;
 use rusqlite::Connection;
@@ -54,6 +52,14 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
         is_confident: flags.confident,
         now_s,
     };
+    let windows = asked.burn.iter().flat_map(|burn| &burn.windows);
+    let mut told: Vec<&String> = selection.notes.iter().collect();
+    for note in windows.flat_map(|(_, window)| &window.notes) {
+        if !told.contains(&note) {
+            teller.note(note);
+            told.push(note);
+        }
+    }
     let selection = match &asked.burn {
         // Of runs that nobody named, those that the windows take in.
         Some(burn) if asked.limits.is_empty() && selection.is_default => longest(burn, selection),
@@ -77,7 +83,6 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     })
 }
 
-/// Writes the answer. Who stopped reading it still gets the exit code.
 fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()> {
     let mut target = open_target(connection, flags.output.as_deref())?;
     let out = target.writer();
@@ -89,11 +94,9 @@ fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()
             writeln!(out, "{}", json_escaped(&text)).and_then(|()| out.flush())
         }
     };
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(error.into()),
-        Ok(()) => target.finish(),
-    }
+    written.map_err(|error| target.explain(error.into()))?;
+    target.finish()?;
+    Ok(())
 }
 
 /// What each window of a burn rate takes in: that much wall time before now, or before `--until`.

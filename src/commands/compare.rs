@@ -11,6 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, comparison, sink};
 use crate::query::compare::{COLUMNS, Comparison, compare, sides};
 use crate::query::params::targets;
+use crate::query::run::Sink;
 use crate::selection::{self, Selection, expression};
 use crate::store::slos::Slo;
 use crate::text::{json_escaped, rounded};
@@ -26,25 +27,30 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
 
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
-    match flags.output.format {
-        Format::Table => comparison::write(target.writer(), &compared, names, flags.all)?,
+    let written = match flags.output.format {
+        Format::Table => comparison::write(target.writer(), &compared, names, flags.all).map_err(Into::into),
         Format::Json => {
             let text = serde_json::to_string_pretty(&compared.as_json(names))?;
-            writeln!(target.writer(), "{}", json_escaped(&text))?;
+            writeln!(target.writer(), "{}", json_escaped(&text)).map_err(Into::into)
         }
-        format => {
-            let mut table = sink(format, target.writer(), is_terminal)?;
-            table.columns(&COLUMNS.map(str::to_owned))?;
-            for pair in compared.figures.pairs.iter().chain(&compared.engines.pairs) {
-                let cells: [Value; 14] = pair.into();
-                table.row(&cells.each_ref().map(ValueRef::from))?;
-            }
-            table.end()?;
-        }
-    }
+        format => sink(format, target.writer(), is_terminal)
+            .map_err(Into::into)
+            .and_then(|mut table| write_rows(table.as_mut(), &compared)),
+    };
+    written.map_err(|error| target.explain(error))?;
     target.finish()?;
     tell(&compared, slo.as_ref(), teller);
     Ok(Exit::Done)
+}
+
+/// The figures as rows, those of engines after the others.
+fn write_rows(table: &mut dyn Sink, compared: &Comparison) -> Result<()> {
+    table.columns(&COLUMNS.map(str::to_owned))?;
+    for pair in compared.figures.pairs.iter().chain(&compared.engines.pairs) {
+        let cells: [Value; 14] = pair.into();
+        table.row(&cells.each_ref().map(ValueRef::from))?;
+    }
+    table.end()
 }
 
 /// Says what changes the meaning of a comparison.

@@ -1,6 +1,6 @@
 //! `export`: tables, queries and the journal as files, or as one workbook.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
@@ -10,20 +10,24 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
+use super::guard::{Guard, refuse_input};
 use super::{Teller, open_target, read_then_open, redactor, select, unread_selection};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
 use crate::exit::{Exit, Failure};
-use crate::export::{Item, Sidecar, Written, everything, resolve, write_rows};
+use crate::export::{Earlier, Item, SIDECAR, Sidecar, Written, everything, resolve, write_rows};
 use crate::journal::row::Row;
 use crate::journal::write::write_row;
+use crate::output::IsoTimes;
 use crate::output::csv::{Csv, Style};
 use crate::output::workbook::{MAX_ROWS, Workbook};
+use crate::query::kind::ColumnKind;
 use crate::query::run::{Bound, Sink};
-use crate::query::{caveats, catalog, params};
+use crate::query::{catalog, caveats, params};
 use crate::redact::Redactor;
 use crate::redact::sink::Redacting;
 use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
+use crate::store::temporary;
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
@@ -48,9 +52,13 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         leave_out_rejects(&mut items, &mut bound, flags, teller)?;
     }
     let redactor = redactor.as_ref();
+    let plan = Plan { selection, items: &items, bound: &bound, redactor, teller };
     let written = match (&flags.dir, &flags.xlsx) {
-        (Some(folder), _) => to_folder(&mut connection, selection, folder, flags, &items, &bound, redactor, teller)?,
-        (None, Some(file)) => to_workbook(&mut connection, selection, file, &items, &bound, redactor, teller)?,
+        (Some(folder), _) => plan.to_folder(global, &mut connection, folder, flags)?,
+        (None, Some(file)) => {
+            refuse_input(Some(file), flags.privacy.key.as_deref(), "the key, too")?;
+            plan.to_workbook(&mut connection, file)?
+        }
         (None, None) => unreachable!("one of --dir and --xlsx is required"),
     };
     for (item, bound) in items.iter().zip(&bound) {
@@ -61,20 +69,11 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         }
     }
     for one in &written {
-        teller.note(&format!("{}: {} rows", one.place, one.rows));
+        let place = flags.dir.as_ref().map(|folder| folder.join(&one.place).display().to_string());
+        teller.note(&format!("{}: {} rows", place.as_ref().unwrap_or(&one.place), one.rows));
     }
     if let Some(why) = &selection.emptied_by {
         teller.note(&format!("nothing is selected: {why}"));
-    }
-    if let Some(folder) = &flags.dir {
-        let mut sidecar = Sidecar::new(&mut connection, selection, global.db.display().to_string(), written)?;
-        if redactor.is_some() {
-            sidecar.hide_paths();
-        }
-        let mut target = open_target(&connection, Some(&folder.join("export.json")))?;
-        let text = serde_json::to_string_pretty(&sidecar).map_err(io::Error::from)?;
-        writeln!(target.writer(), "{}", json_escaped(&text))?;
-        target.finish()?;
     }
     Ok(exit)
 }
@@ -166,37 +165,92 @@ fn bind_all(
     Ok(bound)
 }
 
-fn to_folder(
-    connection: &mut Connection,
-    selection: &Selection,
-    folder: &Path,
-    flags: &Export,
-    items: &[Item],
-    bound: &[Vec<Bound>],
-    redactor: Option<&Redactor>,
+/// What is exported, and how.
+struct Plan<'p> {
+    selection: &'p Selection,
+    items: &'p [Item],
+    bound: &'p [Vec<Bound>],
+    redactor: Option<&'p Redactor>,
     teller: Teller,
-) -> Result<Vec<Written>> {
-    let style = Style {
-        delimiter: flags.delimiter,
-        is_guarded: !flags.raw,
-        has_mark: flags.excel,
-        is_escaped: false,
-    };
-    let mut written = Vec::new();
-    for (item, bound) in items.iter().zip(bound) {
+}
+
+impl Plan<'_> {
+    /// Writes a file each, and what they come from beside them.
+    fn to_folder(
+        &self,
+        global: &Global,
+        connection: &mut Connection,
+        folder: &Path,
+        flags: &Export,
+    ) -> Result<Vec<Written>> {
+        // Nothing is written when some of it may not be.
+        let guard = Guard::of(connection)?;
+        for file in self.items.iter().map(Item::file).chain([SIDECAR.to_owned()]) {
+            let path = folder.join(file);
+            guard.place(&path)?;
+            refuse_input(Some(&path), flags.privacy.key.as_deref(), "the key, too")?;
+        }
+        make_folder(folder)?;
+        // Two calls at once, each with what the other one said. Where there are no locks, they come one by one.
+        let lock = File::open(folder);
+        if let Ok(lock) = &lock {
+            let _ = rustix::fs::flock(lock, rustix::fs::FlockOperation::LockExclusive);
+        }
+        let earlier = Earlier::read(folder)?;
+        let mut written = Vec::new();
+        let mut outcome = Ok(());
+        for (item, bound) in self.items.iter().zip(self.bound) {
+            match self.write_file(connection, folder, flags, item, bound) {
+                Ok(one) => written.push(one),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        // Also of what was written before something failed.
+        if !written.is_empty() {
+            let database = global.db.display().to_string();
+            let mut sidecar = Sidecar::new(connection, self.selection, database, &written, earlier)?;
+            if self.redactor.is_some() {
+                sidecar.hide_paths();
+            }
+            let mut target = open_target(connection, Some(&folder.join(SIDECAR)))?;
+            let text = serde_json::to_string_pretty(&sidecar).map_err(io::Error::from)?;
+            let sided = writeln!(target.writer(), "{}", json_escaped(&text)).map_err(anyhow::Error::from);
+            let sided = sided.and_then(|()| target.finish().map(drop));
+            outcome = outcome
+                .and(sided.with_context(|| format!("cannot say where {} comes from", folder.display())));
+        }
+        outcome.map(|()| written)
+    }
+
+    fn write_file(
+        &self,
+        connection: &mut Connection,
+        folder: &Path,
+        flags: &Export,
+        item: &Item,
+        bound: &[Bound],
+    ) -> Result<Written> {
+        let style = Style {
+            delimiter: flags.delimiter,
+            is_guarded: !flags.raw,
+            has_mark: flags.excel,
+            is_escaped: false,
+        };
         let path = folder.join(item.file());
-        let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
+        make_folder(path.parent().unwrap_or(folder))?;
         let mut target = open_target(connection, Some(&path))?;
         let rows = match item {
             Item::Journal => {
                 let mut write = |mut row: Row<'_>| {
-                    if let Some(redactor) = redactor {
+                    if let Some(redactor) = self.redactor {
                         redactor.row(&mut row);
                     }
                     Ok(write_row(target.writer(), &row)?)
                 };
-                if selection.is_default {
+                if self.selection.is_default {
                     each_row(connection, &mut write)
                 } else {
                     each_selected_row(connection, &mut write)
@@ -205,67 +259,73 @@ fn to_folder(
             _ => {
                 let csv = Csv::new(target.writer(), style);
                 csv.map_err(anyhow::Error::from)
-                    .and_then(|csv| write_item(connection, selection, item, bound, csv, redactor, teller))
+                    .and_then(|csv| self.write_item(connection, item, bound, IsoTimes::new(csv)))
             }
         };
         let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
-        target.finish()?;
+        let made = match item {
+            Item::Journal => target.finish_journal()?,
+            _ => target.finish()?,
+        };
         if rows > u64::from(MAX_ROWS) && *item != Item::Journal {
-            teller.warn(&format!(
+            self.teller.warn(&format!(
                 "{}: {rows} rows, and spreadsheets open only the first {MAX_ROWS}: all were written; --xlsx goes \
                  on in further sheets",
                 path.display()
             ));
         }
-        written.push(Written::new(item, path.display().to_string(), rows, bound));
+        Ok(Written::new(item, self.selection, item.file(), rows, bound).as_made(made))
     }
-    Ok(written)
+
+    fn to_workbook(&self, connection: &mut Connection, file: &Path) -> Result<Vec<Written>> {
+        let cannot = || format!("cannot write {}", file.display());
+        let mut target = open_target(connection, Some(file))?;
+        let mut workbook = Workbook::default();
+        if !temporary::has_room(&std::env::temp_dir()) {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            workbook.keep_in(folder.unwrap_or(Path::new(".")))?;
+        }
+        let mut written = Vec::new();
+        for (item, bound) in self.items.iter().zip(self.bound) {
+            let sheet = workbook.sheet(&item.sheet());
+            let rows = self.write_item(connection, item, bound, sheet).with_context(cannot)?;
+            written.push(Written::new(item, self.selection, item.sheet(), rows, bound));
+        }
+        if workbook.cut_cells > 0 {
+            self.teller.warn(&format!(
+                "{} cells held more text than a spreadsheet's cell can, and were cut; --dir writes them whole",
+                workbook.cut_cells
+            ));
+        }
+        workbook.save(target.writer()).with_context(cannot)?;
+        target.finish()?;
+        Ok(written)
+    }
+
+    /// Gives an item's rows to a sink, without names when there is a redactor.
+    fn write_item(
+        &self,
+        connection: &mut Connection,
+        item: &Item,
+        bound: &[Bound],
+        sink: impl Sink,
+    ) -> Result<u64> {
+        let mut sink = Progressing::new(sink, item, self.teller);
+        match self.redactor {
+            None => write_rows(connection, self.selection, item, bound, &mut sink),
+            Some(redactor) => {
+                let mut sink = Redacting::new(sink, redactor);
+                if let Item::Query(query) = item {
+                    sink.sorted_as(&query.sql);
+                }
+                write_rows(connection, self.selection, item, bound, &mut sink)
+            }
+        }
+    }
 }
 
-fn to_workbook(
-    connection: &mut Connection,
-    selection: &Selection,
-    file: &Path,
-    items: &[Item],
-    bound: &[Vec<Bound>],
-    redactor: Option<&Redactor>,
-    teller: Teller,
-) -> Result<Vec<Written>> {
-    let cannot = || format!("cannot write {}", file.display());
-    let mut target = open_target(connection, Some(file))?;
-    let mut workbook = Workbook::default();
-    let mut written = Vec::new();
-    for (item, bound) in items.iter().zip(bound) {
-        let sheet = workbook.sheet(&item.sheet());
-        let rows = write_item(connection, selection, item, bound, sheet, redactor, teller).with_context(cannot)?;
-        written.push(Written::new(item, item.sheet(), rows, bound));
-    }
-    if workbook.cut_cells > 0 {
-        teller.warn(&format!(
-            "{} cells held more text than a spreadsheet's cell can, and were cut; --dir writes them whole",
-            workbook.cut_cells
-        ));
-    }
-    workbook.save(target.writer()).with_context(cannot)?;
-    target.finish()?;
-    Ok(written)
-}
-
-/// Gives an item's rows to a sink, without names when there is a redactor.
-fn write_item(
-    connection: &mut Connection,
-    selection: &Selection,
-    item: &Item,
-    bound: &[Bound],
-    sink: impl Sink,
-    redactor: Option<&Redactor>,
-    teller: Teller,
-) -> Result<u64> {
-    let mut sink = Progressing::new(sink, item, teller);
-    match redactor {
-        None => write_rows(connection, selection, item, bound, &mut sink),
-        Some(redactor) => write_rows(connection, selection, item, bound, &mut Redacting::new(sink, redactor)),
-    }
+fn make_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 
 /// What could not be read cannot be redacted.
@@ -306,6 +366,10 @@ impl<S: Sink> Progressing<S> {
 }
 
 impl<S: Sink> Sink for Progressing<S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.sink.kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.sink.columns(names)
     }

@@ -1,6 +1,6 @@
 //! `forget`: delete whole runs, or take that back.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{Teller, interrupt, open_to_read, status};
 use crate::cli::{Forget, Global};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, code_of};
+use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::store::forgotten::{self, Candidate, Holding};
 use crate::store::{self, sources};
@@ -106,7 +107,7 @@ fn list(connection: &Connection, chosen: &[Candidate]) -> Result<()> {
         |row| row.get(0),
     )?;
     let bytes_a_row = used.max(0.0) / Holding::of_all(connection)?.rows().max(1) as f64;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let mut table = sink(Format::Table, &mut out, false)?;
     let columns = ["run", "started_at", "terminals", "attempt_failures", "events", "bytes_about"];
     table.columns(&columns.map(str::to_owned))?;
@@ -132,7 +133,12 @@ fn list(connection: &Connection, chosen: &[Candidate]) -> Result<()> {
 fn change(global: &Global, change: impl FnOnce(&Connection, &AtomicBool) -> Result<()>) -> Result<()> {
     let connection = store::open_to_write(&global.db, global.busy_timeout)?;
     let is_stopped = interrupt::interrupt_on_signal(&connection)?;
-    let changed = change(&connection, &is_stopped).map_err(|error| store::explain(&global.db, error));
+    let changed = change(&connection, &is_stopped).map_err(|error| match code_of(&error) {
+        Exit::Busy if is_stopped.load(Ordering::Relaxed) => {
+            Failure::new(Exit::Interrupted, "interrupted: nothing was changed").into()
+        }
+        _ => store::explain(&global.db, error),
+    });
     let closed = store::close(connection).map_err(|error| store::explain(&global.db, error));
     changed.and(closed)
 }
@@ -191,9 +197,12 @@ fn undo(global: &Global, teller: Teller, run: &str) -> Result<Exit> {
     // Looked at first: a database without that tombstone is left as it is.
     find_forgotten(&open_to_read(global)?, run)?;
     let mut states = Vec::new();
-    change(global, |connection, _| {
+    change(global, |connection, is_stopped| {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         let met = forgotten::undo(connection, find_forgotten(connection, run)?)?;
+        if is_stopped.load(Ordering::Relaxed) {
+            return Err(Failure::new(Exit::Interrupted, "interrupted: nothing was changed").into());
+        }
         transaction.commit()?;
         let mut known = sources::load_all(connection)?;
         known.retain(|source| met.contains(&source.source_id));

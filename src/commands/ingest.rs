@@ -1,33 +1,35 @@
 //! `ingest`: read journals, tell what was read.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::Teller;
+use super::{Teller, interrupt};
 use crate::cli::{Global, Ingest, SummaryFormat};
-use crate::exit::{Exit, Failure};
-use crate::ingest::{Counters, FileReport, Options, Summary, Watcher, follow, ingest};
-use crate::journal::inputs;
+use crate::exit::{Exit, Failure, code_of};
+use crate::ingest::{Counters, FileReport, Options, Standing, Summary, Watcher, follow, ingest};
+use crate::journal::inputs::{self, Depth, Found, Input};
+use crate::output::stdout::stdout;
+use crate::stdio;
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
     let options =
         Options { is_final: flags.is_final, is_strict: flags.strict, busy_timeout: global.busy_timeout };
+    let depth = if flags.recursive { Depth::Tree } else { Depth::Folder };
     let teller = Teller::new(global);
     let (summary, exit) = match flags.follow {
-        true => read_on(global, &flags.paths, &options)?,
-        false => read(global, &flags.paths, &options)?,
+        true => read_on(global, (&flags.paths, depth), &options)?,
+        false => read(global, (&flags.paths, depth), &options)?,
     };
     match flags.format {
         SummaryFormat::Text => tell(teller, &summary),
         SummaryFormat::Json => {
             let text = serde_json::to_string(&summary).map_err(io::Error::from)?;
-            writeln!(io::stdout(), "{}", json_escaped(&text))?;
+            writeln!(stdout(), "{}", json_escaped(&text))?;
         }
     }
     Ok(exit)
@@ -36,7 +38,7 @@ pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
 /// Reads what is new before a query; only what is unusual is told.
 pub(super) fn read_first(global: &Global, paths: &[PathBuf]) -> Result<Exit> {
     let options = Options { is_final: false, is_strict: false, busy_timeout: global.busy_timeout };
-    let (summary, exit) = read(global, paths, &options)?;
+    let (summary, exit) = read(global, (paths, Depth::Folder), &options)?;
     if summary.total.rejected + summary.total.repaired > 0 {
         tell(Teller::new(global), &summary);
     }
@@ -44,27 +46,26 @@ pub(super) fn read_first(global: &Global, paths: &[PathBuf]) -> Result<Exit> {
 }
 
 /// Reads what is new.
-fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summary, Exit)> {
+fn read(global: &Global, (paths, depth): (&[PathBuf], Depth), options: &Options) -> Result<(Summary, Exit)> {
     let teller = Teller::new(global);
-    let signals = Signals::heed()?;
-    let mut inputs = Vec::new();
+    let signals = interrupt::Signals::heed()?;
+    let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
     let mut exit = Exit::Done;
     for path in paths {
-        match inputs::find(path) {
-            Ok(found) => {
-                inputs.extend(found.inputs);
-                for skipped in found.skipped {
-                    teller.note(&format!("{}: skipped, not a journal by its name", skipped.display()));
-                }
-            }
-            Err(error) => {
-                teller.error(&format!("{error:#}"));
-                exit = Exit::Failed;
-            }
+        let found = inputs::find(path, depth).unwrap_or_else(Found::nothing);
+        inputs.extend(found.inputs);
+        skipped.extend(found.skipped);
+        for error in found.failures {
+            teller.error(&format!("{error:#}"));
+            exit = Exit::Failed;
         }
     }
+    if let Some(message) = inputs::skipped_in_words(&skipped) {
+        teller.note(&message);
+    }
     let mut progress = Progress::new(teller, &inputs);
-    let summary = ingest(&global.db, &inputs, options, &signals.stop, &mut progress)?;
+    let summary = ingest(&global.db, &inputs, options, &signals.stop, &mut progress)
+        .or_else(|error| interrupted(error, &signals))?;
     progress.bar.finish_and_clear();
     // What follows, a query perhaps, has its own way to end.
     drop(signals);
@@ -79,49 +80,32 @@ fn read(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summar
 }
 
 /// Reads what is new, and goes on until it is interrupted, which is how this ends well.
-fn read_on(global: &Global, paths: &[PathBuf], options: &Options) -> Result<(Summary, Exit)> {
-    if paths.iter().any(|path| path == Path::new("-")) {
+fn read_on(
+    global: &Global,
+    (paths, depth): (&[PathBuf], Depth),
+    options: &Options,
+) -> Result<(Summary, Exit)> {
+    if paths.iter().any(|path| !matches!(Input::named(path), Input::File(_))) {
         let message = "--follow is for files: standard input is read until it ends without it";
         return Err(Failure::usage(message).into());
     }
     let teller = Teller::new(global);
-    let signals = Signals::heed()?;
+    let signals = interrupt::Signals::heed()?;
     teller.note("following, until Ctrl-C");
-    let mut progress = Progress::unending(teller);
-    let summary = follow(&global.db, paths, options, &signals.stop, &mut progress)?;
+    let mut progress = Progress::following(teller);
+    let summary = follow(&global.db, (paths, depth), options, &signals.stop, &mut progress)
+        .or_else(|error| interrupted(error, &signals))?;
     progress.bar.finish_and_clear();
     let exit = if tell_unusual(teller, &summary) { Exit::Done } else { Exit::Failed };
     Ok((summary, exit))
 }
 
-/// What ends an ingest before its time: Ctrl-C and its like ask it to stop, a second one ends the program.
-struct Signals {
-    stop: Arc<AtomicBool>,
-    handlers: Vec<signal_hook::SigId>,
-}
-
-impl Signals {
-    fn heed() -> Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut handlers = Vec::new();
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
-        {
-            let end = signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop));
-            let heed = signal_hook::flag::register(signal, Arc::clone(&stop));
-            for handler in [end, heed] {
-                handlers.push(handler.context("cannot watch for Ctrl-C")?);
-            }
-        }
-        Ok(Self { stop, handlers })
+/// What was read when a signal ended the wait for another process: nothing, which is no failure.
+fn interrupted(error: anyhow::Error, signals: &interrupt::Signals) -> Result<Summary> {
+    if code_of(&error) == Exit::Busy && signals.stop.load(Ordering::Relaxed) {
+        return Ok(Summary { is_interrupted: true, ..Summary::default() });
     }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        for handler in self.handlers.drain(..) {
-            signal_hook::low_level::unregister(handler);
-        }
-    }
+    Err(error)
 }
 
 /// Says what failed and what is worth a word; whether nothing failed.
@@ -174,7 +158,7 @@ fn tell(teller: Teller, summary: &Summary) {
     }
     for line in lines {
         // Nothing can be done when stderr is closed.
-        let _ = writeln!(io::stderr(), "{}", crate::text::escaped(&line));
+        let _ = writeln!(stdio::stderr(), "{}", crate::text::escaped(&line));
     }
 }
 
@@ -222,15 +206,15 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(teller: Teller, inputs: &[inputs::Input]) -> Self {
+    fn new(teller: Teller, inputs: &[Input]) -> Self {
         if teller.is_quiet || !io::stderr().is_terminal() {
             return Self { bar: ProgressBar::hidden(), teller };
         }
         let sizes: Option<u64> = inputs
             .iter()
             .map(|input| match input {
-                inputs::Input::File(path) => path.metadata().ok().map(|metadata| metadata.len()),
-                inputs::Input::Stdin => None,
+                Input::File(path) => path.metadata().ok().map(|metadata| metadata.len()),
+                Input::Stdin | Input::Stream(_) => None,
             })
             .sum();
         match sizes {
@@ -249,6 +233,12 @@ impl Progress {
         }
         let bar = ProgressBar::new_spinner().with_style(style("{spinner} {bytes}, {bytes_per_sec}"));
         Self { bar, teller }
+    }
+
+    /// What stands on a terminal while journals are followed: whether requests come, and whether they are read.
+    fn following(teller: Teller) -> Self {
+        let Self { bar, teller } = Self::unending(teller);
+        Self { bar: bar.with_style(style("{spinner} {msg}")), teller }
     }
 }
 
@@ -269,5 +259,26 @@ impl Watcher for Progress {
 
     fn warn(&mut self, message: &str) {
         self.bar.suspend(|| self.teller.warn(message));
+    }
+
+    fn note(&mut self, message: &str) {
+        self.bar.suspend(|| self.teller.note(message));
+    }
+
+    fn stands(&mut self, standing: &Standing) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let Standing { files, requests, behind_bytes, waits_for } = standing;
+        let mut parts = vec![format!("{requests} requests from {files} files")];
+        parts.push(match behind_bytes {
+            0 => "nothing behind".to_owned(),
+            bytes => format!("{bytes} bytes behind"),
+        });
+        if *waits_for > 0 {
+            parts.push(format!("{waits_for} waited for"));
+        }
+        self.bar.set_message(parts.join(", "));
+        self.bar.tick();
     }
 }

@@ -5,6 +5,7 @@ mod compare;
 mod explain;
 mod export;
 mod forget;
+mod guard;
 mod ingest;
 mod interrupt;
 mod progress;
@@ -20,25 +21,31 @@ mod verify;
 
 use std::io::{self, IsTerminal, Write};
 
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::Utc;
+use clap::ArgMatches;
 use rusqlite::Connection;
 
-use crate::cli::{Color, Global, OutputFlags, RedactFlags, SelectionFlags, Subcommanded, Wanted};
+use self::guard::Guard;
+use crate::cli::{
+    Color, Global, OutputFlags, PARAMETER, RedactFlags, SelectionFlags, Slo, Subcommanded, Wanted,
+};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::output::screen;
 use crate::output::target::Target;
+use crate::output::{NobodyReads, WhileRead};
 use crate::query::functions;
+use crate::query::kind::ColumnKind;
 use crate::query::run::{self, Bound, Sink};
 use crate::redact::sink::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
 use crate::selection::{self, Selection};
+use crate::stdio;
 use crate::store;
-use crate::store::sources::{self, FileId};
-use crate::text::escaped;
+use crate::text::{escaped, wrapped};
 
 /// Does what the user wants.
 ///
@@ -46,6 +53,8 @@ use crate::text::escaped;
 /// Whatever stopped it, in words; see [`crate::exit::code_of`] for its exit code.
 pub fn run(wanted: Wanted) -> Result<Exit> {
     let global = &wanted.global;
+    interrupt::outlive_file_limit()?;
+    warn_of_milliseconds(&wanted);
     // These heed signals themselves, some when they have read what is new.
     let heeds_signals = match &wanted.command {
         Subcommanded::Ingest(_)
@@ -82,6 +91,44 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
     };
     done.map_err(|error| store::explain_damage(&global.db, error))
 }
+
+/// Says of targets that are too far off for seconds that seconds are what they are.
+fn warn_of_milliseconds(wanted: &Wanted) {
+    let parameter = |given: &ArgMatches, name: &str| {
+        let id = format!("{PARAMETER}{name}");
+        let value = given.try_get_one::<String>(&id).ok().flatten();
+        value.and_then(|value| value.parse::<f64>().ok())
+    };
+    let (ttfts, tpot) = match &wanted.command {
+        Subcommanded::Slo(Slo::Set { ttft, tpot, .. }) => ([Some(*ttft), None], Some(*tpot)),
+        Subcommanded::Show(flags) => ([flags.ttft, None], flags.tpot),
+        Subcommanded::Compare(flags) => ([flags.ttft, None], flags.tpot),
+        Subcommanded::Check(flags) => {
+            let limits = &flags.limits;
+            ([flags.ttft, limits.largest_of("ttft_s")], flags.tpot.or(limits.largest_of("tpot_s")))
+        }
+        Subcommanded::Query(ask) => ([parameter(&ask.given, "ttft"), None], parameter(&ask.given, "tpot")),
+        Subcommanded::Export(wanted) => {
+            ([parameter(&wanted.given, "ttft"), None], parameter(&wanted.given, "tpot"))
+        }
+        _ => return,
+    };
+    let teller = Teller::new(&wanted.global);
+    let targets =
+        ttfts.map(|ttft| ("TTFT", ttft, MANY_TTFT_S)).into_iter().chain([("TPOT", tpot, MANY_TPOT_S)]);
+    for (name, target, many) in targets {
+        if let Some(target) = target.filter(|target| *target > many) {
+            teller.warn(&format!(
+                "a {name} of {target} s: targets are in seconds, {target} ms are {}",
+                target / 1000.0
+            ));
+        }
+    }
+}
+
+/// Targets above these are milliseconds by mistake.
+const MANY_TTFT_S: f64 = 100.0;
+const MANY_TPOT_S: f64 = 10.0;
 
 /// Says things on stderr, unless they are not wanted.
 #[derive(Debug, Clone, Copy)]
@@ -121,35 +168,23 @@ impl Teller {
         if self.is_quiet {
             return;
         }
-        let message = escaped(message);
+        let mut line = format!("{what}: {}", escaped(message));
+        if let Some(width) = screen::width_of_stderr() {
+            line = wrapped(&line, width, 2);
+        }
         // Nothing can be done when stderr is closed.
         let _ = if self.is_colored {
-            writeln!(io::stderr(), "\u{1b}[{color}m{what}:\u{1b}[0m {message}")
+            let (what, message) = line.split_at(what.len() + 1);
+            writeln!(stdio::stderr(), "\u{1b}[{color}m{what}\u{1b}[0m{message}")
         } else {
-            writeln!(io::stderr(), "{what}: {message}")
+            writeln!(stdio::stderr(), "{line}")
         };
     }
 }
 
-/// Opens the way to a file, unless the file is the database or a journal that was read into it.
+/// Opens the way to a file, unless that would replace the database or a journal.
 fn open_target(connection: &Connection, file: Option<&Path>) -> Result<Target> {
-    let existing = file.and_then(|path| Some((path, path.metadata().ok().filter(Metadata::is_file)?)));
-    if let Some((path, existing)) = existing {
-        let refuse = |what: &str| {
-            Err(Failure::usage(format!("{} is {what}: name another file", path.display())).into())
-        };
-        let database = connection.path().unwrap_or_default();
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let part = Path::new(&format!("{database}{suffix}")).metadata();
-            if part.is_ok_and(|part| FileId::of(&part) == FileId::of(&existing)) {
-                return refuse("the database");
-            }
-        }
-        if sources::load_all(connection)?.iter().any(|source| source.file == Some(FileId::of(&existing))) {
-            return refuse("a journal that was read into the database");
-        }
-    }
-    Target::open(file)
+    Guard::of(connection)?.open(file)
 }
 
 /// The redactor of the database, if the flags ask for one.
@@ -163,25 +198,46 @@ fn redactor(connection: &Connection, flags: &RedactFlags) -> Result<Option<Redac
 
 /// Runs a statement and writes its answer where and how the flags say; how many rows it had.
 fn answer(connection: &mut Connection, sql: &str, bound: &[Bound], flags: &OutputFlags) -> Result<u64> {
-    write_answer(connection, flags, None, |connection, sink| run::run(connection, sql, bound, sink))
+    let shown = Shown { kinds: &[], redactor: None, sql };
+    write_answer(connection, flags, &shown, |connection, sink| run::run(connection, sql, bound, sink))
 }
 
-/// Writes what `ask` gives where and how the flags say, without names when there is a redactor; how many rows it
-/// had.
+/// What the columns of an answer hold, and what may be shown of it.
+struct Shown<'s> {
+    kinds: &'s [ColumnKind],
+    /// Names go, when there is one.
+    redactor: Option<&'s Redactor>,
+    /// The statement in whose order the rows come.
+    sql: &'s str,
+}
+
+/// Writes what `ask` gives where and how the flags say; how many rows it had.
 fn write_answer(
     connection: &mut Connection,
     flags: &OutputFlags,
-    redactor: Option<&Redactor>,
+    shown: &Shown<'_>,
     ask: impl FnOnce(&mut Connection, &mut dyn Sink) -> Result<u64>,
 ) -> Result<u64> {
     let mut target = open_target(connection, flags.output.as_deref())?;
     let is_terminal = target.is_terminal();
-    let rows = {
-        let mut sink = output::sink(flags.format, target.writer(), is_terminal)?;
-        match redactor {
-            None => ask(connection, sink.as_mut())?,
-            Some(redactor) => ask(connection, &mut Redacting::new(sink, redactor))?,
+    let unread = target.unread();
+    let asked = {
+        let mut sink = WhileRead::new(output::sink(flags.format, target.writer(), is_terminal)?, unread);
+        sink.kinds(shown.kinds);
+        match shown.redactor {
+            None => ask(connection, &mut sink),
+            Some(redactor) => {
+                let mut sink = Redacting::new(sink, redactor);
+                sink.sorted_as(shown.sql);
+                ask(connection, &mut sink)
+            }
         }
+    };
+    let rows = match asked {
+        // It had enough of them.
+        Err(error) if error.is::<NobodyReads>() => 1,
+        Err(error) => return Err(target.explain(error)),
+        Ok(rows) => rows,
     };
     target.finish()?;
     Ok(rows)

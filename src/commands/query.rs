@@ -5,21 +5,26 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
+use super::guard::refuse_input;
 use super::progress::Progress;
 use super::{
-    Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection, write_answer,
+    Shown, Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection,
+    write_answer,
 };
 use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::{Exit, Failure};
-use crate::query::catalog::{self, Query};
+use crate::output::intervals::{Style, WithIntervals};
+use crate::output::stdout::stdout;
+use crate::output::{Format, screen};
+use crate::query::catalog::{self, Column, Query};
 use crate::query::datasette::metadata;
+use crate::query::intervals::{self, Measures};
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
-use crate::output::intervals::{Style, write_with_intervals};
-use crate::query::intervals::{self, Measures};
 use crate::query::written::written;
 use crate::query::{caveats, faster, params};
-use crate::text::json_escaped;
+use crate::selection::Selection;
+use crate::text::{json_escaped, wrapped};
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
@@ -30,17 +35,23 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         let metadata = metadata(&stem, &ask.catalog);
         let text = serde_json::to_string_pretty(&metadata).map_err(io::Error::from)?;
-        writeln!(io::stdout(), "{}", json_escaped(&text))?;
+        writeln!(stdout(), "{}", json_escaped(&text))?;
         return Ok(Exit::Done);
     }
     let Some(query) = &ask.query else {
         list(&ask.catalog)?;
-        tell_own_faults(global, &ask.catalog, teller);
+        // Without a database there is nothing yet that they could be checked against.
+        if ask.catalog.iter().any(|query| query.file.is_some())
+            && let Ok(mut connection) = open_to_read(global)
+        {
+            tell_own_faults(&mut connection, &ask.catalog, None, teller);
+        }
         return Ok(Exit::Done);
     };
     let (exit, Some(mut connection)) = read_then_open(global, &ask.flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };
+    tell_own_faults(&mut connection, &ask.catalog, Some(query), teller);
     let signature = own_signature(query, &mut connection)?;
     if signature.is_some_and(|signature| !signature.reads_selection) && ask.flags.selection.is_given() {
         return Err(unread_selection(&format!("the query {}", query.name)).into());
@@ -51,9 +62,10 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
     })?;
     if ask.flags.sql {
-        writeln!(io::stdout(), "{};", written(query, &selection, &bound)?)?;
+        writeln!(stdout(), "{};", written(query, &selection, &bound)?)?;
         return Ok(exit);
     }
+    refuse_input(ask.flags.output.output.as_deref(), ask.flags.privacy.key.as_deref(), "the key, too")?;
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.flags.privacy)?;
     let sql = faster::statement(query, &selection);
@@ -69,13 +81,22 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     };
     let measures = ask.flags.intervals.then(|| measures(query)).transpose()?;
     let mut order_notes = Vec::new();
-    let rows = write_answer(&mut connection, &ask.flags.output, redactor.as_ref(), |connection, sink| {
+    let kinds = query.kinds();
+    let shown = Shown { kinds: &kinds, redactor: redactor.as_ref(), sql: &query.sql };
+    let rows = write_answer(&mut connection, &ask.flags.output, &shown, |connection, sink| {
         if let Some(measures) = measures {
             let (columns, rows) = run::collect(connection, sql, &bound)?;
             let (ends, notes) = intervals::find(connection, measures, &bound, &columns, &rows)?;
             order_notes = notes;
             let style = Style::of(ask.flags.output.format);
-            return write_with_intervals(sink, style, measures.columns, &columns, &rows, &ends);
+            let answer = WithIntervals {
+                measured: measures.columns,
+                columns: &columns,
+                kinds: &kinds,
+                rows: &rows,
+                ends: &ends,
+            };
+            return answer.write(sink, style);
         }
         if query.file.is_none() && has_scopes(query) {
             parts::run(connection, &question, sink)
@@ -87,6 +108,9 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let rows = rows?;
     if rows == 0 {
         tell_no_rows(&selection, teller);
+    }
+    if rows > 0 && ask.flags.output.format == Format::Table {
+        tell_bases(query, &selection, teller);
     }
     for caveat in caveats.iter().chain(&order_notes) {
         teller.note(caveat);
@@ -105,9 +129,25 @@ fn measures(query: &Query) -> Result<Measures> {
     let found = intervals::of_query(&query.name).filter(|_| query.file.is_none());
     found.ok_or_else(|| {
         let there = intervals::queries().join(", ");
-        Failure::usage(format!("nothing in an answer of {} has an interval: --intervals is for {there}", query.name))
-            .into()
+        Failure::usage(format!(
+            "nothing in an answer of {} has an interval: --intervals is for {there}",
+            query.name
+        ))
+        .into()
     })
+}
+
+/// Says what wall times that people read rest on; `runs` says it of each run.
+fn tell_bases(query: &Query, selection: &Selection, teller: Teller) {
+    let is_estimate = |column: &Column| column.unit == "time" && column.name.starts_with("wall");
+    if query.name == "runs" || selection.bases.is_empty() || !query.columns.iter().any(is_estimate) {
+        return;
+    }
+    let bases = selection
+        .bases
+        .iter()
+        .map(|(basis, runs)| format!("{basis} of {runs} {}", if *runs == 1 { "run" } else { "runs" }));
+    teller.note(&format!("wall times with ~ are estimates, basis {}", bases.collect::<Vec<_>>().join(", ")));
 }
 
 /// A query of the user's own may read tables of its own: whether header and statement agree is known only now.
@@ -133,10 +173,8 @@ fn jobs(flags: &QueryFlags) -> usize {
 /// Groups mean nothing to a query whose rows are runs, requests, events or intervals.
 fn check_by(query: &Query, flags: &SelectionFlags) -> Result<()> {
     if flags.by.is_some() && !has_scopes(query) && query.file.is_none() {
-        let message = format!(
-            "--by groups what is counted, and a row of {} is no group: leave --by out",
-            query.name
-        );
+        let message =
+            format!("--by groups what is counted, and a row of {} is no group: leave --by out", query.name);
         return Err(Failure::usage(message).into());
     }
     Ok(())
@@ -144,7 +182,7 @@ fn check_by(query: &Query, flags: &SelectionFlags) -> Result<()> {
 
 /// The catalog in groups, a line each.
 fn list(catalog: &[Query]) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let width = catalog.iter().map(|query| query.name.len()).max().unwrap_or(0);
     let mut groups: Vec<&str> = Vec::new();
     for query in catalog {
@@ -155,7 +193,12 @@ fn list(catalog: &[Query]) -> Result<()> {
     for group in groups {
         writeln!(out, "{group}")?;
         for query in catalog.iter().filter(|query| query.group == group) {
-            writeln!(out, "  {:width$}  {}", query.name, query.purpose)?;
+            let line = format!("  {:width$}  {}", query.name, query.purpose);
+            let line = match screen::width_of_stdout() {
+                Some(columns) => wrapped(&line, columns, width + 4),
+                None => line,
+            };
+            writeln!(out, "{line}")?;
         }
         writeln!(out)?;
     }
@@ -163,16 +206,12 @@ fn list(catalog: &[Query]) -> Result<()> {
     Ok(())
 }
 
-/// Says which of the user's queries cannot be asked of the database, when there is one.
-fn tell_own_faults(global: &Global, catalog: &[Query], teller: Teller) {
-    let own = || catalog.iter().filter(|query| query.file.is_some());
-    if own().next().is_none() {
-        return;
-    }
-    let Ok(mut connection) = open_to_read(global) else { return };
-    for query in own() {
-        if let Err(fault) = own_signature(query, &mut connection) {
-            teller.warn(&format!("{fault:#}"));
+/// Says which of the user's queries cannot be asked of the database, but for the one that is.
+fn tell_own_faults(connection: &mut Connection, catalog: &[Query], asked: Option<&Query>, teller: Teller) {
+    for query in catalog.iter().filter(|query| Some(*query) != asked) {
+        let Some(file) = &query.file else { continue };
+        if let Err(fault) = catalog::check(query, connection) {
+            teller.warn(&format!("{}: {fault:#}: left out", file.display()));
         }
     }
 }

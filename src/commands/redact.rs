@@ -10,10 +10,12 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 
-use super::Teller;
+use super::guard::Guard;
+use super::{Teller, interrupt, open_to_read};
 use crate::cli::{Global, Redact};
 use crate::exit::{Exit, Failure};
-use crate::journal::inputs::{self, Input};
+use crate::journal::inputs::{self, Depth, Input};
+use crate::output::stdout::stdout;
 use crate::output::target::Target;
 use crate::redact::check::check_line;
 use crate::redact::{Account, Key, Report, Source, redact};
@@ -26,57 +28,68 @@ pub(super) fn run(global: &Global, flags: &Redact) -> Result<Exit> {
     let teller = Teller::new(global);
     match (&flags.check, &flags.output) {
         (Some(file), _) => check(teller, file),
-        (None, Some(output)) => write(teller, flags, output),
+        (None, Some(output)) => write(global, teller, flags, output),
         (None, None) => Err(Failure::usage("no output: name it with -o FILE").into()),
     }
 }
 
-fn write(teller: Teller, flags: &Redact, output: &Path) -> Result<Exit> {
+fn write(global: &Global, teller: Teller, flags: &Redact, output: &Path) -> Result<Exit> {
     let inputs = find_inputs(teller, &flags.journals)?;
     refuse_to_overwrite(&inputs, flags.key.as_deref(), output)?;
     let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in interrupt::ending() {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
     }
-    let mut target = Target::open(Some(output))?;
+    let mut target = open_target(global, output)?;
     let report = redact(&inputs, key, target.writer(), &stop)
         .with_context(|| format!("cannot make {}", output.display()))?;
     let has_rows = report.accounts.iter().any(|account| account.rows > 0);
     let no_journals = report.accounts.iter().filter(|account| account.is_no_journal()).count();
     if has_rows || no_journals == 0 {
-        target.finish()?;
+        target.finish_journal()?;
     }
     tell(teller, &report, output);
     Ok(if no_journals > 0 { Exit::Failed } else { Exit::Done })
 }
 
 fn find_inputs(teller: Teller, paths: &[PathBuf]) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
+    let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {
-        let found = inputs::find(path)?;
+        let found = inputs::find(path, Depth::Folder)?;
         inputs.extend(found.inputs);
-        for skipped in found.skipped {
-            teller.note(&format!("{}: skipped, not a journal by its name", skipped.display()));
-        }
+        skipped.extend(found.skipped);
+    }
+    if let Some(message) = inputs::skipped_in_words(&skipped) {
+        teller.note(&message);
     }
     Ok(inputs)
 }
 
-/// The output may not be an input under any name, nor the key, nor anything but a plain file.
+/// Opens the way to the output, unless it is a journal, or the database that these flags name.
+fn open_target(global: &Global, output: &Path) -> Result<Target> {
+    // One that cannot be read knows nothing here: what is a journal is told by its rows, too.
+    let connection = global.db.exists().then(|| open_to_read(global).ok()).flatten();
+    match &connection {
+        Some(connection) => Guard::of(connection)?.open(Some(output)),
+        None => Guard::without(&global.db).open(Some(output)),
+    }
+}
+
+/// The output may not be an input under any name, nor the key.
 fn refuse_to_overwrite(inputs: &[Input], key: Option<&Path>, output: &Path) -> Result<()> {
     let Ok(old) = fs::metadata(output) else {
         return Ok(());
     };
     let shown = output.display();
     if !old.is_file() {
-        return Err(Failure::usage(format!("{shown} is no plain file: give another one to -o")).into());
+        return Ok(());
     }
     let is_old = |other: io::Result<Metadata>| {
         other.is_ok_and(|other| (other.dev(), other.ino()) == (old.dev(), old.ino()))
     };
     let is_input = |input: &Input| match input {
-        Input::File(path) => path == output || is_old(fs::metadata(path)),
+        Input::File(path) | Input::Stream(path) => path == output || is_old(fs::metadata(path)),
         Input::Stdin => is_old(metadata_of_stdin()),
     };
     if let Some(input) = inputs.iter().find(|input| is_input(input)) {
@@ -110,7 +123,7 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
         return;
     }
     teller.note(&format!(
-        "{}: {rows} rows, {} repaired, {} parts left out; {} engines, {} hosts of URLs renamed",
+        "{}: {rows} rows, {} repaired, {} parts left out; {} engines, {} hosts renamed",
         output.display(),
         sum(|account| account.repaired),
         sum(|account| account.left_out),
@@ -124,10 +137,9 @@ fn and_more(count: u64) -> String {
 }
 
 fn check(teller: Teller, path: &Path) -> Result<Exit> {
-    let input = if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) };
-    let mut source = Source::open(&input)?;
+    let mut source = Source::open(&Input::named(path))?;
     let label = source.label();
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(stdout());
     let (mut lines, mut found) = (0_u64, 0_u64);
     source.read(&mut |line| {
         lines += 1;

@@ -9,6 +9,7 @@ use crate::cli::{Global, Rejects, RejectsAction};
 use crate::exit::{Exit, Failure};
 use crate::ingest::{Retried, retry};
 use crate::output::Format;
+use crate::output::stdout::stdout;
 use crate::store::{self, rejects};
 use crate::text::json_escaped;
 
@@ -62,7 +63,7 @@ fn read_again(global: &Global, flags: &Rejects) -> Result<Exit> {
     }
     if is_json {
         let text = serde_json::to_string(&retried).map_err(io::Error::from)?;
-        writeln!(io::stdout(), "{}", json_escaped(&text))?;
+        writeln!(stdout(), "{}", json_escaped(&text))?;
     } else {
         tell(teller, &retried);
     }

@@ -30,7 +30,13 @@ pub(super) fn run(global: &Global, flags: &Schema) -> Result<Exit> {
         let mut rows = sink(flags.output.format, target.writer(), is_terminal)?;
         rows.columns(&["table", "kind", "column", "type", "meaning"].map(str::to_owned))?;
         for table in &found {
-            rows.row(&[text(&table.name), text(&table.kind), ValueRef::Null, ValueRef::Null, text(&table.meaning)])?;
+            rows.row(&[
+                text(&table.name),
+                text(&table.kind),
+                ValueRef::Null,
+                ValueRef::Null,
+                text(&table.meaning),
+            ])?;
             for column in &table.columns {
                 rows.row(&[
                     text(&table.name),

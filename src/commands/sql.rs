@@ -5,10 +5,12 @@ use std::io::Read;
 
 use anyhow::{Context, Result};
 
+use super::guard::refuse_input;
 use super::{Teller, answer, open_to_read, select, tell_no_rows, unread_selection};
 use crate::cli::{Global, Sql};
 use crate::exit::Exit;
 use crate::query::run::signature;
+use crate::stdio;
 
 pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
     let sql = match (&flags.file, flags.statement.as_deref()) {
@@ -17,11 +19,12 @@ pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
         }
         (None, Some("-")) => {
             let mut sql = String::new();
-            std::io::stdin().read_to_string(&mut sql).context("cannot read the SQL from standard input")?;
+            stdio::stdin().read_to_string(&mut sql).context("cannot read the SQL from standard input")?;
             sql
         }
         (None, statement) => statement.unwrap_or_default().to_owned(),
     };
+    refuse_input(flags.output.output.as_deref(), flags.file.as_deref(), "the SQL, too")?;
     let mut connection = open_to_read(global)?;
     let teller = Teller::new(global);
     if flags.selection.is_given() && !signature(&mut connection, &sql)?.reads_selection {

@@ -1,6 +1,5 @@
 //! `status`: what was read, how far, and what is in the database.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use anyhow::Result;
@@ -11,6 +10,8 @@ use super::open_to_read;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::journal::compression::unpacked;
+use crate::journal::files;
+use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Resumption, Source};
@@ -18,7 +19,7 @@ use crate::store::{forgotten, schema};
 
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(stdout());
     let size = global.db.metadata().map_or(0, |metadata| metadata.len());
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     writeln!(out, "database          {}", global.db.display())?;
@@ -68,7 +69,7 @@ fn list_sources(connection: &Connection, out: &mut dyn Write) -> Result<()> {
 /// How many bytes the file has behind the offset, where that can be said without unpacking it, and
 /// whether it is still the same.
 pub(super) fn look(connection: &Connection, source: &Source) -> (Option<u64>, &'static str) {
-    if source.path == "-" {
+    if source.is_stream() {
         return (None, "standard input");
     }
     match look_into(connection, source) {
@@ -79,9 +80,8 @@ pub(super) fn look(connection: &Connection, source: &Source) -> (Option<u64>, &'
 }
 
 fn look_into(connection: &Connection, source: &Source) -> io::Result<(Option<u64>, &'static str)> {
-    let file = File::open(&source.path)?;
-    let metadata = file.metadata()?;
-    let (_, compression) = unpacked(&file)?;
+    let (file, metadata) = files::open(&source.file_path())?;
+    let compression = unpacked(&file)?.compression;
     if compression.is_some() {
         let read = Archive::of(&file)?.source_id(connection).map_err(io::Error::other)?;
         return Ok(match read {

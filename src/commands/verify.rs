@@ -1,6 +1,6 @@
 //! `verify`: says what does not hold in the database, and how much was looked at.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use rusqlite::Connection;
@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::{Teller, open_to_read};
 use crate::cli::Global;
 use crate::exit::Exit;
+use crate::output::stdout::stdout;
 use crate::store;
 use crate::text::escaped;
 
@@ -115,7 +116,7 @@ const CHECKS: &[(&str, &str)] = &[
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let teller = Teller::new(global);
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let mut broken = 0;
     let mut tell = |holds: &str, found: rusqlite::Result<Vec<String>>| -> Result<()> {
         let found = found.map_err(|error| store::explain(&global.db, error.into()))?;

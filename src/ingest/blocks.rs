@@ -169,7 +169,7 @@ impl<'i> Blocks<'i> {
         Self(Where::Here { maker: Box::new(Maker { lines, failure: None }), spare: Raw::default() })
     }
 
-    /// Blocks made on a thread of their own, if there is a core for it.
+    /// Blocks made on a thread of their own, if there is a core for it and a thread can be had.
     pub(super) fn ahead<'s>(lines: Lines<Bytes<'i>>, scope: &'s Scope<'s, '_>) -> Self
     where
         'i: 's,
@@ -179,7 +179,17 @@ impl<'i> Blocks<'i> {
         }
         let (send, made) = sync_channel(AHEAD);
         let (spare, returned) = channel();
-        scope.spawn(move || make_ahead(Maker { lines, failure: None }, &send, &returned));
+        let (give, taken) = channel();
+        // The lines go to it when it is there: who has to do without it needs them here.
+        let thread = std::thread::Builder::new().spawn_scoped(scope, move || {
+            if let Ok(maker) = taken.recv() {
+                make_ahead(maker, &send, &returned);
+            }
+        });
+        if thread.is_err() {
+            return Self::here(lines);
+        }
+        drop(give.send(Maker { lines, failure: None }));
         Self(Where::Ahead { made, spare })
     }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
-use super::open::{open, resume};
+use super::open::resume;
 use super::{Counters, FileReport, Options};
+use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::Lines;
 use crate::store;
@@ -49,7 +50,7 @@ pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) 
 /// Opens what there is. An older database is brought up to date by opening it for writing, and one
 /// whose writer was killed is put back to its last commit: that comes first then.
 fn open_to_look(database: &Path, options: &Options) -> Result<Option<Connection>> {
-    if !database.exists() {
+    if !store::is_there(database)? {
         return Ok(None);
     }
     let error = match store::open_to_read(database, options.busy_timeout) {
@@ -75,8 +76,8 @@ fn look_at(
     let Input::File(path) = input else {
         return Ok(Look::New);
     };
-    let cannot = || format!("cannot read {}", path.display());
-    let (file, metadata) = open(path).with_context(cannot)?;
+    let cannot = || format!("cannot read {}", input.label());
+    let (file, metadata) = files::open(path).with_context(cannot)?;
     let report = |resumed_at, pending_bytes, is_no_journal| FileReport {
         path: input.label(),
         resumed_at,

@@ -2,14 +2,13 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::Options;
 use super::blocks::Bytes;
-use crate::journal::compression::unpacked;
+use crate::journal::compression::{Trailing, unpacked};
+use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::Ending;
 use crate::store::archives::Archive;
@@ -26,6 +25,8 @@ pub(super) struct Opened<'i> {
     pub resumption: Option<Resumption>,
     /// Of a compressed file: what tells it from others.
     pub archive: Option<Archive>,
+    /// Of a compressed file: whether something else stands behind the archive.
+    pub trailing: Trailing,
 }
 
 impl Opened<'_> {
@@ -33,20 +34,6 @@ impl Opened<'_> {
     pub(super) fn offset(&self) -> u64 {
         self.resumption.as_ref().map_or(0, |from| from.position.offset)
     }
-}
-
-/// Opens what stands at a path, if it can be read as a file.
-pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
-    // Before it is opened: that of a pipe would wait.
-    let kind = path.metadata()?.file_type();
-    if kind.is_fifo() || kind.is_socket() || kind.is_char_device() && path != Path::new("/dev/null") {
-        return Err(io::Error::other(
-            "it is no regular file; give its content to `narwhal-jq ingest -` on standard input",
-        ));
-    }
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    Ok((file, metadata))
 }
 
 /// Recognises what a file holds, and goes to where its reading stopped.
@@ -62,12 +49,11 @@ pub(super) fn resume(
         file.seek(SeekFrom::Start(0))?;
         unpacked(file)
     };
-    let (_, compression) = from_start()?;
-    if compression.is_some() {
-        let (bytes, resumption) =
-            sources::recognise_unpacked(known, &|| from_start().map(|(bytes, _)| bytes))?;
+    if from_start()?.compression.is_some() {
+        let (unpacked, resumption) = sources::recognise_unpacked(known, &from_start)?;
         return Ok(Opened {
-            bytes,
+            bytes: unpacked.bytes,
+            trailing: unpacked.trailing,
             file: Some(id),
             ending: Ending::Complete,
             stream: None,
@@ -79,7 +65,15 @@ pub(super) fn resume(
     let mut bytes = file;
     bytes.seek(SeekFrom::Start(resumption.as_ref().map_or(0, |from| from.position.offset)))?;
     let ending = if options.is_final { Ending::Complete } else { Ending::Open };
-    Ok(Opened { bytes: Box::new(bytes), file: Some(id), ending, stream: None, resumption, archive: None })
+    Ok(Opened {
+        bytes: Box::new(bytes),
+        file: Some(id),
+        ending,
+        stream: None,
+        resumption,
+        archive: None,
+        trailing: Trailing::default(),
+    })
 }
 
 /// What is said of a file that does not hold any more what was read of it up to byte `offset`.
@@ -95,12 +89,10 @@ pub(super) fn lost(input: &Input, offset: u64, resumed_at: u64) -> String {
     )
 }
 
-/// The name of an input as `sources` keeps it: `-`, or an absolute path, links not followed.
+/// The name of an input as `sources` keeps it: `-`, or an absolute path as text, links not followed.
 pub(super) fn stored_name(input: &Input) -> String {
     match input {
-        Input::Stdin => "-".to_owned(),
-        Input::File(path) => {
-            std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
-        }
+        Input::Stdin | Input::Stream(_) => "-".to_owned(),
+        Input::File(path) => files::to_text(&std::path::absolute(path).unwrap_or_else(|_| path.clone())),
     }
 }

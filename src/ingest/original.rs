@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::journal::compression::{Compression, unpacked};
+use crate::journal::compression::{Unpacked, unpacked};
+use crate::journal::files;
 use crate::store::sources::{self, FileId, Source};
 
 /// A file that still holds what was read of it.
 pub(super) struct Original {
     file: File,
     /// Of a compressed file: what is unpacked of it next, and where that stands.
-    unpacking: Option<(Box<dyn Read + Send>, u64)>,
+    unpacking: Option<(Unpacked<'static>, u64)>,
 }
 
 impl Original {
@@ -19,17 +20,14 @@ impl Original {
     /// # Errors
     /// When it cannot be read.
     pub(super) fn open(source: &Source) -> io::Result<Option<Self>> {
-        let file = File::open(&source.path)?;
+        let (file, metadata) = files::open(&source.file_path())?;
         let known = std::slice::from_ref(source);
-        let (bytes, compression) = from_start(&file)?;
-        drop(bytes);
-        let (is_same, unpacking) = if compression.is_some() {
-            let (_, found) =
-                sources::recognise_unpacked(known, &|| from_start(&file).map(|(bytes, _)| bytes))?;
-            (found.is_some(), Some((from_start(&file)?.0, 0)))
+        let is_packed = from_start(&file)?.compression.is_some();
+        let (is_same, unpacking) = if is_packed {
+            let (_, found) = sources::recognise_unpacked(known, &|| from_start(&file))?;
+            (found.is_some(), Some((from_start(&file)?, 0)))
         } else {
-            let id = FileId::of(&file.metadata()?);
-            (sources::recognise(known, &file, Some(id))?.is_some(), None)
+            (sources::recognise(known, &file, Some(FileId::of(&metadata)))?.is_some(), None)
         };
         Ok(is_same.then_some(Self { file, unpacking }))
     }
@@ -56,7 +54,7 @@ impl Original {
 }
 
 /// The bytes of a file from its start, unpacked where they are packed.
-fn from_start(file: &File) -> io::Result<(Box<dyn Read + Send>, Option<Compression>)> {
+fn from_start(file: &File) -> io::Result<Unpacked<'static>> {
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(0))?;
     unpacked(file)

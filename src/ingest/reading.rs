@@ -1,22 +1,28 @@
 //! One input on its way into the database: opened, recognised, its blocks stored in batches.
 //!
-//! A batch of whole lines and the source's new offset are one transaction.
+//! A batch of whole lines and the source's new offset are one transaction, which goes on after the end of the
+//! input: small files share it. Whoever reads input after input ends it, see [`Sharing`].
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
 use super::blocks::{Blocks, Next};
 use super::notes::Note;
-use super::open::{Opened, lost, open, resume, stored_name};
+use super::open::{Opened, lost, resume, stored_name};
 use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin, times};
+use crate::exit::{Exit, code_of};
+use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Lines, Position};
+use crate::stdio;
+use crate::store;
 use crate::store::sources::{self, FileId, Source};
 use crate::store::write::Writer;
 
@@ -26,6 +32,73 @@ pub const BATCH_LINES: u64 = 50_000;
 /// Between two batches the write lock is free for so long that whoever waits for it gets it.
 const PAUSE: Duration = Duration::from_millis(3);
 
+/// Only files of at most so many bytes are read in a transaction with others before them.
+const SMALL: u64 = 1 << 20;
+
+/// And only for so long: others wait for the write lock meanwhile.
+const SHARED_FOR: Duration = Duration::from_millis(100);
+
+/// The transaction that small files share: each costs a wait for the disk otherwise, which is most of the time
+/// that it takes to read a thousand of them.
+#[derive(Debug, Default)]
+pub(super) struct Sharing {
+    /// When it was begun, and how many lines were taken in it.
+    begun: Option<Instant>,
+    lines: u64,
+    /// The sources as they were when it was begun, and those that were read in it since: to look them all up
+    /// for each of many files takes longer than to read those.
+    known: Option<Vec<Source>>,
+    moved: Vec<i64>,
+}
+
+impl Sharing {
+    /// The sources, as the transaction has them.
+    fn known(&mut self, writer: &Writer<'_>) -> rusqlite::Result<Vec<Source>> {
+        let moved = std::mem::take(&mut self.moved);
+        match self.known.take() {
+            // Outside of a transaction anybody may have moved them.
+            Some(mut known) if !writer.connection().is_autocommit() => {
+                sources::load_again(writer.connection(), &mut known, &moved)?;
+                Ok(known)
+            }
+            _ => sources::load_all(writer.connection()),
+        }
+    }
+
+    /// Commits what is whole, unless the transaction can go on with the next input.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub(super) fn end_before(&mut self, next: &Input, writer: &Writer<'_>) -> Result<()> {
+        let is_small = match next {
+            Input::File(path) => path.metadata().is_ok_and(|metadata| metadata.len() <= SMALL),
+            // It may make us wait.
+            Input::Stdin | Input::Stream(_) => false,
+        };
+        let is_over = self.begun.is_some_and(|begun| begun.elapsed() > SHARED_FOR);
+        if !is_small || is_over || self.lines >= BATCH_LINES {
+            let is_committed = self.end(writer)?;
+            if is_committed && is_over {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits what is whole; whether there was anything to commit.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub(super) fn end(&mut self, writer: &Writer<'_>) -> Result<bool> {
+        *self = Self::default();
+        let is_open = !writer.connection().is_autocommit();
+        if is_open {
+            writer.connection().execute_batch("commit")?;
+        }
+        Ok(is_open)
+    }
+}
+
 /// One input on its way into the database.
 pub(super) struct Reading<'i, 'w, 'c> {
     options: &'i Options,
@@ -33,6 +106,7 @@ pub(super) struct Reading<'i, 'w, 'c> {
     watcher: &'i mut dyn Watcher,
     writer: &'w mut Writer<'c>,
     notes: &'i mut BTreeMap<Note, u64>,
+    sharing: &'i mut Sharing,
     input: &'i Input,
     handle: Option<&'i File>,
     /// What is read; none of standard input.
@@ -75,6 +149,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         watcher: &'i mut dyn Watcher,
         writer: &'w mut Writer<'c>,
         notes: &'i mut BTreeMap<Note, u64>,
+        sharing: &'i mut Sharing,
     ) -> Self {
         let counted = Counters::default();
         Self {
@@ -83,6 +158,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             watcher,
             writer,
             notes,
+            sharing,
             input,
             handle: None,
             opened: None,
@@ -99,7 +175,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         self
     }
 
-    /// Reads to the end of the input.
+    /// Reads to the end of the input. What was read last of it is committed by whoever reads the next.
     ///
     /// # Errors
     /// When the database cannot be written, or a strict ingest met a bad line. Why the input could not
@@ -107,14 +183,13 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     pub(super) fn read(&mut self) -> Result<Outcome> {
         loop {
             // Opened under the lock: no other ingest can move the source in between.
-            if matches!(self.input, Input::File(_)) {
-                self.writer.begin()?;
+            if matches!(self.input, Input::File(_)) && self.writer.connection().is_autocommit() {
+                self.begin()?;
             }
             let opened = match self.open() {
                 Ok(opened) => opened,
                 Err(error) if error.is::<rusqlite::Error>() => return Err(error),
                 Err(error) => {
-                    self.give_up_lock()?;
                     return Ok((self.report(0, Counters::default(), false), Some(error)));
                 }
             };
@@ -124,31 +199,43 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         }
     }
 
-    fn give_up_lock(&mut self) -> Result<()> {
-        if !self.writer.connection().is_autocommit() {
-            self.writer.roll_back()?;
-        }
+    fn begin(&mut self) -> Result<()> {
+        self.writer.begin()?;
+        *self.sharing = Sharing { begun: Some(Instant::now()), ..Sharing::default() };
         Ok(())
     }
 
     fn open(&mut self) -> Result<Opened<'i>> {
-        let known = sources::load_all(self.writer.connection())?;
+        let known = self.sharing.known(self.writer)?;
+        let opened = self.open_among(&known);
+        self.sharing.known = Some(known);
+        opened
+    }
+
+    fn open_among(&mut self, known: &[Source]) -> Result<Opened<'i>> {
+        let folder = self.folder();
         match self.input {
-            Input::Stdin => stdin::open(&known, self.stop).context("cannot read standard input"),
+            Input::Stdin => {
+                stdin::open(stdio::stdin(), known, self.stop, folder).context("cannot read standard input")
+            }
+            Input::Stream(path) => File::open(path)
+                .map_err(anyhow::Error::from)
+                .and_then(|stream| stdin::open(stream, known, self.stop, folder))
+                .with_context(|| self.cannot_read()),
             Input::File(path) => {
                 let cannot = || self.cannot_read();
                 let (file, metadata) = match self.handle {
                     Some(handle) => handle.try_clone().and_then(|file| Ok((file, handle.metadata()?))),
-                    None => open(path),
+                    None => files::open(path),
                 }
                 .with_context(cannot)?;
                 let same_file = file.try_clone().with_context(cannot)?;
-                let opened = resume(file, &metadata, &known, self.options).with_context(cannot)?;
+                let opened = resume(file, &metadata, known, self.options).with_context(cannot)?;
                 self.lost = match &opened.resumption {
                     // It goes on as this file did.
                     Some(from) if from.source.file == opened.file => None,
                     // What it holds may be known from another, a copy, and yet not be what it held.
-                    _ => self.read_before(&known, &same_file, opened.file).with_context(cannot)?,
+                    _ => self.read_before(known, &same_file, opened.file).with_context(cannot)?,
                 };
                 self.opened = Some(same_file);
                 Ok(opened)
@@ -171,7 +258,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
     /// it must be opened anew.
     fn read_opened(&mut self, opened: Opened<'i>) -> Result<Option<Outcome>> {
-        let Opened { bytes, file, ending, stream, resumption, archive } = opened;
+        let Opened { bytes, file, ending, stream, resumption, archive, trailing } = opened;
         let path = stored_name(self.input);
         let had_rows = resumption.as_ref().is_some_and(|from| from.source.has_rows);
         let source_id = resumption.as_ref().map(|from| from.source.source_id);
@@ -209,6 +296,10 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         {
             archive.remember(self.writer.connection(), source_id, &path)?;
         }
+        self.sharing.moved.extend(source_id);
+        if let Some(warning) = trailing.warning() {
+            self.watcher.warn(&format!("{}: {warning}", self.input.label()));
+        }
         counters.bytes += read.offset - from.offset;
         counters.pending_bytes = pending_bytes;
         let is_no_journal = !had_rows && !self.met_row && read.lines > 0;
@@ -229,6 +320,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         // All of a strict ingest is wanted or nothing.
         let batch_lines = if self.options.is_strict { u64::MAX } else { BATCH_LINES };
         let mut end = (0, None);
+        let mut is_marked = false;
         while !self.stop.load(Ordering::Relaxed) {
             let block = match blocks.next() {
                 Next::Block(block) => block,
@@ -244,7 +336,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             };
             let mut from = block.offset();
             if self.writer.connection().is_autocommit() {
-                self.writer.begin()?;
+                self.begin()?;
                 let reached = progress.source_id.map(|id| self.offset_of(id)).transpose()?;
                 match reached {
                     Some(reached) if reached != from && stream.is_none() => {
@@ -260,6 +352,10 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                     None => {}
                 }
             }
+            if self.options.is_strict && !is_marked && self.sharing.lines > 0 {
+                self.writer.mark()?;
+                is_marked = true;
+            }
             if let Some(offset) = self.lost.take() {
                 self.watcher.warn(&lost(self.input, offset, progress.committed.offset));
             }
@@ -274,8 +370,15 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             let mut taking = Taking::new(self.writer, self.notes, self.refuses_bad_lines_of());
             // A line of which the other has read the beginning is taken whole.
             let lines = block.lines().filter(|(line, _)| line.offset + line.len >= from);
-            taking.take(lines, &mut progress.counters)?;
+            let taken = taking.take(lines, &mut progress.counters);
             self.met_row |= taking.met_row;
+            if let Err(error) = taken {
+                // Nothing of a file with a bad line is kept, files before it are.
+                if code_of(&error) == Exit::BadLine {
+                    if is_marked { self.writer.roll_back_to_mark() } else { self.writer.roll_back() }?;
+                }
+                return Err(error);
+            }
             progress.batch += block.len();
             progress.read.clone_from(block.after());
             // Nothing whole is kept from others while a stream makes us wait; unless all of it is wanted
@@ -284,27 +387,35 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                 !self.options.is_strict && waiting.load(Ordering::Relaxed) == 0 && !block.more_is_buffered()
             });
             blocks.give_back(block);
-            if progress.batch >= batch_lines || may_wait {
-                let is_full = progress.batch >= batch_lines;
-                self.commit(progress)?;
+            let is_full = self.sharing.lines + progress.batch >= batch_lines;
+            if is_full || may_wait {
+                let bytes = self.save(progress)?;
+                self.sharing.end(self.writer)?;
+                self.watcher.advanced(bytes);
                 if is_full {
                     std::thread::sleep(PAUSE);
                 }
             }
         }
         if progress.batch > 0 {
-            self.commit(progress)?;
+            let bytes = self.save(progress)?;
+            self.watcher.advanced(bytes);
         } else if let Some(source_id) = progress.source_id
             && progress.is_renamed
             && !self.writer.connection().is_autocommit()
         {
             // Or else a new file that is given its number and has its old name would seem to be it, cut off.
             sources::relocate(self.writer.connection(), source_id, &progress.path, progress.file)?;
-            self.writer.connection().execute_batch("commit")?;
-        } else {
-            self.give_up_lock()?;
+        }
+        if is_marked {
+            self.writer.connection().execute_batch("release mark")?;
         }
         Ok(Some(end))
+    }
+
+    /// The folder of the database, which has room for what is read.
+    fn folder(&self) -> Option<PathBuf> {
+        store::file_of(self.writer.connection()).ok()?.parent().map(Path::to_owned)
     }
 
     fn refuses_bad_lines_of(&self) -> Option<String> {
@@ -323,7 +434,8 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         Ok(sources::next_offset(self.writer.connection(), source_id)?)
     }
 
-    fn commit(&mut self, progress: &mut Progress) -> Result<()> {
+    /// Saves what was read since the last commit; so many bytes.
+    fn save(&mut self, progress: &mut Progress) -> Result<u64> {
         let reached = sources::Progress {
             path: &progress.path,
             file: progress.file,
@@ -334,12 +446,13 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             tail: &progress.read.tail,
             written_by_s: times::written_by_s(self.opened.as_ref()),
         };
-        for notice in self.writer.commit(&reached)? {
+        for notice in self.writer.save(&reached)? {
             self.watcher.warn(&notice);
         }
-        self.watcher.advanced(progress.read.offset - progress.committed.offset);
+        self.sharing.lines += progress.batch;
+        let bytes = progress.read.offset - progress.committed.offset;
         progress.committed.clone_from(&progress.read);
         progress.batch = 0;
-        Ok(())
+        Ok(bytes)
     }
 }

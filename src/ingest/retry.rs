@@ -189,7 +189,7 @@ impl Retry<'_> {
 
 /// Opens the file of a source, or says why not.
 fn open(source: &Source) -> std::result::Result<Original, String> {
-    if source.path == "-" {
+    if source.is_stream() {
         return Err("it came from standard input".to_owned());
     }
     match Original::open(source) {

@@ -4,14 +4,17 @@
 //! nameless file first; what is new is read as it comes. It is read on a thread of its own, so that
 //! what is whole can be committed, and an interruption heeded, while nothing comes.
 
-use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
+use anyhow::Result;
+
 use super::open::Opened;
+use super::spool::Spool;
 use crate::journal::compression::unpacked;
 use crate::journal::lines::{Ending, FINGERPRINT_LEN};
 use crate::store::sources::{self, Source};
@@ -20,11 +23,20 @@ use crate::store::sources::{self, Source};
 const AHEAD: usize = 64;
 const PIECE: usize = 64 << 10;
 
-/// Opens standard input behind what was read before.
-pub(super) fn open<'s>(known: &[Source], stop: &'s AtomicBool) -> io::Result<Opened<'s>> {
-    let pump = Pump::start(stop);
+/// Opens a stream behind what was read before. What of it must be read twice lies in the temporary folder, or
+/// in `folder`.
+pub(super) fn open<'s>(
+    stream: impl Read + Send + 'static,
+    known: &[Source],
+    stop: &'s AtomicBool,
+    folder: Option<PathBuf>,
+) -> Result<Opened<'s>> {
+    let pump = Pump::start(stream, stop);
     let waiting = Arc::clone(&pump.waiting);
+    let packed = unpacked(pump)?;
+    let trailing = packed.trailing.clone();
     let opened = |bytes, resumption| Opened {
+        trailing,
         bytes,
         file: None,
         ending: Ending::Complete,
@@ -32,48 +44,59 @@ pub(super) fn open<'s>(known: &[Source], stop: &'s AtomicBool) -> io::Result<Ope
         resumption,
         archive: None,
     };
-    let (mut stream, _) = unpacked(pump)?;
+    let mut stream = packed.bytes;
     let mut head = Vec::new();
-    stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)?;
+    // Of an archive that is cut off, what comes before the cut is read: it says so again there.
+    if let Err(error) = stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)
+        && head.is_empty()
+    {
+        return Err(error.into());
+    }
     let Some(furthest) = sources::furthest_with_head(known, &head) else {
         return Ok(opened(Box::new(Cursor::new(head).chain(stream)), None));
     };
-    let mut spool = tempfile::tempfile()?;
-    spool.write_all(&head)?;
+    let mut spool = Spool::new(folder)?;
+    spool.write(&head)?;
     let missing = (furthest + sources::NEXT_LEN).saturating_sub(head.len() as u64);
-    io::copy(&mut stream.by_ref().take(missing), &mut spool)?;
-    let resumption = sources::recognise(known, &spool, None)?;
+    spool.fill(&mut stream, missing)?;
+    let resumption = sources::recognise(known, spool.file(), None)?;
     let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
-    let rest = from_position(spool, offset)?.chain(stream);
+    let rest = spool.from(offset)?.chain(stream);
     Ok(opened(Box::new(rest), resumption))
 }
 
-fn from_position(mut file: File, offset: u64) -> io::Result<File> {
-    file.seek(SeekFrom::Start(offset))?;
-    Ok(file)
-}
-
-/// Standard input by way of a thread.
+/// A stream by way of a thread.
 struct Pump<'s> {
-    pieces: Receiver<io::Result<Vec<u8>>>,
+    pieces: Pieces,
     piece: Cursor<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
     stop: &'s AtomicBool,
 }
 
+enum Pieces {
+    Of(Receiver<io::Result<Vec<u8>>>),
+    /// Where no thread can be started: it is read as it is asked for, and waited for.
+    Stream(Box<dyn Read + Send>),
+}
+
 impl<'s> Pump<'s> {
-    fn start(stop: &'s AtomicBool) -> Self {
+    fn start(stream: impl Read + Send + 'static, stop: &'s AtomicBool) -> Self {
         let (send, pieces) = sync_channel(AHEAD);
         let waiting = Arc::new(AtomicUsize::new(0));
         let sent = Arc::clone(&waiting);
         // It ends with the input, or with the process.
-        std::thread::spawn(move || {
+        let (give, taken) = channel::<Box<dyn Read + Send>>();
+        let thread = std::thread::Builder::new().spawn(move || {
+            let Ok(mut stream) = taken.recv() else { return };
             loop {
                 let mut piece = vec![0; PIECE];
-                let read = io::stdin().read(&mut piece).map(|len| {
+                let read = stream.read(&mut piece).map(|len| {
                     piece.truncate(len);
                     piece
                 });
+                if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
+                    continue;
+                }
                 if matches!(&read, Ok(piece) if piece.is_empty()) {
                     return;
                 }
@@ -84,6 +107,9 @@ impl<'s> Pump<'s> {
                 }
             }
         });
+        let stream: Box<dyn Read + Send> = Box::new(stream);
+        let kept = if thread.is_ok() { give.send(stream).err().map(|unsent| unsent.0) } else { Some(stream) };
+        let pieces = kept.map_or(Pieces::Of(pieces), Pieces::Stream);
         Self { pieces, piece: Cursor::new(Vec::new()), waiting, stop }
     }
 }
@@ -95,7 +121,11 @@ impl Read for Pump<'_> {
             if len > 0 || buffer.is_empty() {
                 return Ok(len);
             }
-            match self.pieces.recv_timeout(Duration::from_millis(50)) {
+            let pieces = match &mut self.pieces {
+                Pieces::Of(pieces) => pieces,
+                Pieces::Stream(stream) => return stream.read(buffer),
+            };
+            match pieces.recv_timeout(Duration::from_millis(50)) {
                 Ok(piece) => {
                     self.waiting.fetch_sub(1, Ordering::Relaxed);
                     self.piece = Cursor::new(piece?);

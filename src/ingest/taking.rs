@@ -166,7 +166,6 @@ impl<'t, 'c> Taking<'t, 'c> {
         let byte_offset = line.offset + at as u64;
         let raw = &line.bytes[at..line.bytes.len().min(at + len as usize)];
         if let Some(input) = &self.strict {
-            self.writer.roll_back()?;
             let shown: String = String::from_utf8_lossy(raw).chars().take(200).collect();
             let message = format!(
                 "{input}:{}:{byte_offset}: {reason}; nothing of this file was kept: {shown:?}",

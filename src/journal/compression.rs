@@ -2,29 +2,44 @@
 //!
 //! An archive is complete when it ends. Of one that is cut off, what comes before the cut is read.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use flate2::read::MultiGzDecoder;
+use super::gzip::Members;
+use super::zstd::Frames;
 
 /// How the bytes of a journal are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// gzip, also several members one behind the other.
     Gzip,
-    /// Zstandard, also several frames.
+    /// Zstandard, also several frames, and those that are skipped.
     Zstd,
 }
 
-/// What is not read, and the program that unpacks it.
-const OTHERS: [(&[u8], &str, &str); 4] = [
-    (b"\xfd7zXZ\0", "xz", "xzcat"),
-    (b"BZh", "bzip2", "bzcat"),
-    (b"\x04\x22\x4d\x18", "lz4", "lz4cat"),
-    (b"PK\x03\x04", "zip", "unzip -p"),
+/// What is not read, and what unpacks it to standard output.
+const OTHERS: [(&[u8], &str, &str); 16] = [
+    (b"\xfd7zXZ\0", "xz", "xzcat FILE"),
+    (b"BZh", "bzip2", "bzcat FILE"),
+    (b"\x04\x22\x4d\x18", "lz4", "lz4cat FILE"),
+    (b"\x02\x21\x4c\x18", "lz4", "lz4cat FILE"),
+    (b"PK\x03\x04", "zip", "unzip -p FILE"),
+    (b"PK\x05\x06", "zip", "unzip -p FILE"),
+    (b"PK\x07\x08", "zip", "unzip -p FILE"),
+    (b"LZIP", "lzip", "lzip -dc FILE"),
+    (b"\x5d\0\0", "lzma", "xz --format=lzma -dc FILE"),
+    (b"\x89LZO\0", "lzop", "lzop -dc FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so FILE"),
+    (b"Rar!\x1a\x07", "rar", "unrar p -inul FILE"),
+    (b"\x1f\x9d", "compress", "zcat FILE"),
+    (b"\x1f\xa0", "compress", "zcat FILE"),
+    (b"\x1f\x1e", "pack", "zcat FILE"),
+    (b"\xff\x06\0\0sNaPpY", "snappy", "snzip -dc FILE"),
 ];
 
 /// So many first bytes tell.
-const MAGIC_LEN: u64 = 6;
+const MAGIC_LEN: u64 = 16;
 
 impl Compression {
     /// The compression of what begins with these bytes.
@@ -35,15 +50,47 @@ impl Compression {
         if head.starts_with(b"\x1f\x8b") {
             return Ok(Some(Self::Gzip));
         }
-        if head.starts_with(b"\x28\xb5\x2f\xfd") {
+        if super::zstd::is_frame(head) {
             return Ok(Some(Self::Zstd));
         }
-        match OTHERS.iter().find(|(magic, ..)| head.starts_with(magic)) {
+        // Frames of releases before 0.8.
+        let is_old_zstd =
+            head.len() >= 4 && (0x1e..=0x27).contains(&head[0]) && head[1..4] == *b"\xb5\x2f\xfd";
+        let old_zstd: Option<&(&[u8], &str, &str)> =
+            is_old_zstd.then_some(&(b"", "zstd of old", "zstd -dc FILE"));
+        match old_zstd.or_else(|| OTHERS.iter().find(|(magic, ..)| head.starts_with(magic))) {
             None => Ok(None),
             Some((_, name, program)) => Err(io::Error::other(format!(
-                "it is packed with {name}, which is not read: give `{program} FILE` to `narwhal-jq ingest -`"
+                "it is packed with {name}, which is not read: give `{program}` to `narwhal-jq ingest -`"
             ))),
         }
+    }
+}
+
+/// The bytes of a journal, unpacked where they are packed.
+pub struct Unpacked<'r> {
+    /// What is in the archive, or the file as it is.
+    pub bytes: Box<dyn Read + Send + 'r>,
+    /// How it was packed.
+    pub compression: Option<Compression>,
+    /// Whether the archive ended before the file did.
+    pub trailing: Trailing,
+}
+
+/// Whether bytes that belong to no archive stand behind one: known when it was read to its end.
+#[derive(Debug, Clone, Default)]
+pub struct Trailing(Arc<AtomicBool>);
+
+impl Trailing {
+    /// What is to be said of them, as gzip does.
+    pub fn warning(&self) -> Option<&'static str> {
+        self.0.load(Ordering::Relaxed).then_some(
+            "the archive is whole, and what stands behind it in the file is none: that was not read",
+        )
+    }
+
+    pub(super) fn found(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -51,34 +98,52 @@ impl Compression {
 ///
 /// # Errors
 /// When the first bytes cannot be read, or are of a compression that is not read.
-pub fn unpacked<'r>(
-    mut packed: impl Read + Send + 'r,
-) -> io::Result<(Box<dyn Read + Send + 'r>, Option<Compression>)> {
+pub fn unpacked<'r>(mut packed: impl Read + Send + 'r) -> io::Result<Unpacked<'r>> {
     let mut head = Vec::new();
     packed.by_ref().take(MAGIC_LEN).read_to_end(&mut head)?;
     let compression = Compression::of(&head)?;
     let whole = Cursor::new(head).chain(packed);
+    let trailing = Trailing::default();
     let bytes: Box<dyn Read + Send + 'r> = match compression {
         None => Box::new(whole),
-        Some(Compression::Gzip) => Box::new(Unpacking(MultiGzDecoder::new(whole))),
-        Some(Compression::Zstd) => Box::new(Unpacking(zstd::stream::read::Decoder::new(whole)?)),
+        Some(Compression::Gzip) => {
+            let packed = Members::new(BufReader::new(whole), trailing.clone());
+            Box::new(Unpacking { packed, failed: None })
+        }
+        Some(Compression::Zstd) => Box::new(Unpacking { packed: Frames::new(whole)?, failed: None }),
     };
-    Ok((bytes, compression))
+    Ok(Unpacked { bytes, compression, trailing })
 }
 
 /// Says of an archive that cannot be unpacked what that means.
-struct Unpacking<R>(R);
+struct Unpacking<R> {
+    packed: R,
+    /// Why there is no more: said again, whoever asks again.
+    failed: Option<(io::ErrorKind, String)>,
+}
 
 impl<R: Read> Read for Unpacking<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(|error| {
+        if let Some((kind, why)) = &self.failed {
+            return Err(io::Error::new(*kind, why.clone()));
+        }
+        self.packed.read(buffer).map_err(|error| {
             let what = match error.kind() {
                 io::ErrorKind::Interrupted => return error,
-                io::ErrorKind::UnexpectedEof => "the archive is cut off, or still being written",
-                _ => "the archive is damaged",
+                // It says so itself.
+                io::ErrorKind::Unsupported => "",
+                io::ErrorKind::UnexpectedEof => "the archive is cut off, or still being written: ",
+                _ => "the archive is damaged: ",
             };
-            io::Error::new(error.kind(), format!("{what}: {error}"))
+            let (kind, why) = self.failed.insert((error.kind(), format!("{what}{error}")));
+            io::Error::new(*kind, why.clone())
         })
+    }
+}
+
+impl Read for Unpacked<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.bytes.read(buffer)
     }
 }
 
@@ -96,13 +161,13 @@ mod tests {
 
     fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        unpacked(packed)?.0.read_to_end(&mut bytes)?;
+        unpacked(packed)?.bytes.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
     #[test]
     fn archives_of_several_parts_are_read_to_their_end() {
-        let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).expect("memory can be written");
+        let zstd = |bytes: &[u8]| ::zstd::encode_all(bytes, 1).expect("memory can be written");
         for pack in [&gzip as &dyn Fn(&[u8]) -> Vec<u8>, &zstd] {
             let both = [pack(b"one\n"), pack(b"two\n")].concat();
             assert_eq!(unpack(&both).expect("it is whole"), b"one\ntwo\n");
@@ -114,7 +179,7 @@ mod tests {
     #[test]
     fn an_archive_that_is_cut_off_or_damaged_says_so() {
         let long: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
-        let mut zstd = zstd::Encoder::new(Vec::new(), 1).expect("memory can be written");
+        let mut zstd = ::zstd::Encoder::new(Vec::new(), 1).expect("memory can be written");
         // As the program of that name does.
         zstd.include_checksum(true).expect("it can be had");
         zstd.write_all(&long).expect("memory can be written");

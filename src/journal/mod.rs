@@ -11,9 +11,12 @@
 pub mod build;
 pub mod compression;
 pub mod event;
+pub mod files;
+mod gzip;
 pub mod inputs;
 pub mod json;
 pub mod lines;
+pub mod names;
 mod number;
 pub mod object;
 pub mod pieces;
@@ -21,6 +24,7 @@ pub mod row;
 mod scan;
 pub mod terminal;
 pub mod write;
+mod zstd;
 
 /// The `schema` of every row of the contract.
 pub const SCHEMA: &str = "narwhal.journal";

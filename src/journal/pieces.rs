@@ -53,16 +53,20 @@ pub enum PieceKind<'a> {
     Repaired(String),
 }
 
-/// Reads a line, without its newline.
+/// Editors and some programs write it before the first line; copies that are joined have it in the middle.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads a line, without its newline. A byte order mark before it says nothing.
 pub fn read_line(line: &[u8]) -> Content<'_> {
     if let Ok(text) = std::str::from_utf8(line) {
-        match read_row(text, 0) {
+        let from = if line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        match read_row(text, from) {
             Ok(reading) if reading.end == text.len() && reading.repairs.is_empty() => {
                 if let Ok(row) = reading.row {
                     return Content::Row(row);
                 }
             }
-            _ if text.trim_matches([' ', '\t', '\r']).is_empty() => return Content::Blank,
+            _ if text[from..].trim_matches([' ', '\t', '\r']).is_empty() => return Content::Blank,
             _ => {}
         }
     }
@@ -74,7 +78,8 @@ pub fn read_line(line: &[u8]) -> Content<'_> {
 fn cut(line: &[u8]) -> Vec<Piece<'_>> {
     let mut cuts = Cuts { line, pieces: Vec::new(), torn: None, rows: 0 };
     let (mut text_from, mut text) = (0, valid_text(line));
-    let mut pos = 0;
+    let first = if line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let mut pos = first;
     while pos < line.len() {
         if pos >= text_from + text.len() {
             (text_from, text) = (pos, valid_text(&line[pos..]));
@@ -89,8 +94,12 @@ fn cut(line: &[u8]) -> Vec<Piece<'_>> {
                 }
                 // Only the value that begins the line gives its reason as a row of its own; what
                 // stands behind a torn part may be the inside of the torn row.
-                Err(reason) if pos == 0 && text_from + reading.end == line.len() => {
-                    return vec![Piece { at: 0, len: line.len(), kind: PieceKind::Rejected(reason) }];
+                Err(reason) if pos == first && text_from + reading.end == line.len() => {
+                    return vec![Piece {
+                        at: first,
+                        len: line.len() - first,
+                        kind: PieceKind::Rejected(reason),
+                    }];
                 }
                 Err(reason) => reason,
             },

@@ -23,6 +23,12 @@ pub fn write_text(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
         Some(age_s) => writeln!(out, "the newest row is {} old", age_in_words(age_s))?,
         None => writeln!(out, "the age of the newest row is unknown")?,
     }
+    if checked.findings.iter().any(|finding| finding.measured.is_some()) {
+        writeln!(
+            out,
+            "the intervals speak for conditions as in this window; a burst or outage that it did not contain is not in them"
+        )?;
+    }
     out.flush()
 }
 

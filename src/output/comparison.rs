@@ -29,9 +29,7 @@ pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all
         writeln!(out, "{letter}  {}: {} requests", cut(&escaped(name), 48), counted(requests))?;
     }
     writeln!(out)?;
-    for line in wrapped(&sentence(comparison), WIDTH) {
-        writeln!(out, "{line}")?;
-    }
+    writeln!(out, "{}", wrapped(&sentence(comparison), WIDTH, 0))?;
     let found = comparison.figures.found();
     let of_engines = comparison.engines.found();
     if all {
@@ -51,9 +49,7 @@ pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all
     }
     writeln!(out)?;
     for text in closing(comparison, all) {
-        for line in wrapped(&text, WIDTH) {
-            writeln!(out, "{line}")?;
-        }
+        writeln!(out, "{}", wrapped(&text, WIDTH, 0))?;
     }
     out.flush()
 }
@@ -165,11 +161,11 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         pairs.iter().filter(|pair| pair.verdict == verdict).map(|pair| pair.name.as_str()).collect()
     };
     if comparison.shared == 0 {
-        let seen = |name: &&str| {
+        let seen = |name: &&str| -> Option<String> {
             let pair = pairs.iter().find(|pair| pair.name == **name && pair.verdict == Verdict::NotShown)?;
             Some(format!("{name} {}", short(pair.difference?.detectable?)))
         };
-        let seen: Vec<String> = TELLING.iter().filter_map(|name| seen(name)).collect();
+        let seen: Vec<String> = TELLING.iter().filter_map(seen).collect();
         let not_shown = of(Verdict::NotShown).len();
         if !seen.is_empty() {
             texts.push(format!(
@@ -220,7 +216,7 @@ fn counted(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

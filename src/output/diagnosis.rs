@@ -102,7 +102,9 @@ fn arrival(diagnosis: &Diagnosis) -> String {
         (None, _) if run.clock_stepped => {
             "wall time unknown (the clock was stepped during the run)".to_owned()
         }
-        (None, _) => "wall time unknown (the run's id has no time, and no lifecycle event tells it)".to_owned(),
+        (None, _) => {
+            "wall time unknown (the run's id has no time, and no lifecycle event tells it)".to_owned()
+        }
     };
     format!("{} s into the run, {wall}", micros(diagnosis.rel_s))
 }
@@ -226,8 +228,12 @@ fn meanwhile(diagnosis: &Diagnosis) -> Vec<String> {
     } else {
         lines.push("meanwhile, seconds after arrival".to_owned());
     }
-    for Meanwhile { from_s, to_s, engine, what } in &diagnosis.meanwhile {
-        let from = from_s.map_or_else(|| format!("{:>12}", "?"), |from_s| format!("{from_s:>12.6}"));
+    for Meanwhile { from_s, not_before_s, to_s, engine, what } in &diagnosis.meanwhile {
+        let from = match (from_s, not_before_s) {
+            (Some(from_s), _) => format!("{from_s:>12.6}"),
+            (None, Some(not_before_s)) => format!("{:>12}", format!("after {not_before_s:.6}")),
+            (None, None) => format!("{:>12}", "?"),
+        };
         let to = to_s.map(|to_s| format!(" to {to_s:.6}")).unwrap_or_default();
         let engine = engine.as_ref().map(|engine| format!("{engine} ")).unwrap_or_default();
         lines.push(format!("{from}{to}  {engine}{what}"));

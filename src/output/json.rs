@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use rusqlite::types::ValueRef;
 
+use crate::exit::Failure;
 use crate::query::run::Sink;
 use crate::text;
 
@@ -28,6 +29,14 @@ impl<'w> Json<'w> {
 
 impl Sink for Json<'_> {
     fn columns(&mut self, names: &[String]) -> Result<()> {
+        // Of two members of one name every reader keeps one.
+        if let Some((_, name)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            let message = format!(
+                "two columns are called {name:?}, and an object of JSON keeps one of them: give one another name, \
+                 `... as other`, or take --format csv or table"
+            );
+            return Err(Failure::usage(message).into());
+        }
         self.keys = names.iter().map(|name| text::json_string(name)).collect();
         Ok(())
     }

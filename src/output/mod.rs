@@ -7,15 +7,76 @@ pub mod diagnosis;
 pub mod explanation;
 pub mod intervals;
 mod json;
+pub mod made;
+mod moments;
+mod numbers;
+pub mod place;
+pub mod screen;
+pub mod stdout;
 mod table;
 pub mod target;
+mod times;
 pub mod workbook;
 
+use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Result;
 use clap::ValueEnum;
+use rusqlite::types::ValueRef;
 
+pub use times::IsoTimes;
+
+use crate::query::kind::ColumnKind;
 use crate::query::run::Sink;
+
+/// A sink that ends an answer when nobody reads it any more: with [`NobodyReads`], at the next row.
+pub struct WhileRead<S> {
+    sink: S,
+    unread: Arc<AtomicBool>,
+}
+
+impl<S> WhileRead<S> {
+    /// A sink before one that writes where `unread` tells.
+    pub fn new(sink: S, unread: Arc<AtomicBool>) -> Self {
+        Self { sink, unread }
+    }
+}
+
+impl<S: Sink> Sink for WhileRead<S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.sink.kinds(kinds);
+    }
+
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.sink.columns(names)
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        if self.unread.load(Ordering::Relaxed) {
+            return Err(NobodyReads.into());
+        }
+        self.sink.row(cells)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.sink.end()
+    }
+}
+
+/// Nobody reads an answer any more: no failure.
+#[derive(Debug)]
+pub struct NobodyReads;
+
+impl fmt::Display for NobodyReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads the answer any more")
+    }
+}
+
+impl std::error::Error for NobodyReads {}
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,11 +100,12 @@ pub enum Format {
 /// When nothing can be written.
 pub fn sink<'w>(format: Format, out: &'w mut dyn Write, is_terminal: bool) -> io::Result<Box<dyn Sink + 'w>> {
     let style = csv::Style { is_escaped: is_terminal, ..csv::Style::PLAIN };
-    Ok(match format {
+    let sink: Box<dyn Sink + 'w> = match format {
         Format::Table => Box::new(table::Table::aligned(out, is_terminal)),
         Format::Markdown => Box::new(table::Table::markdown(out)),
         Format::Csv => Box::new(csv::Csv::new(out, style)?),
         Format::Json => Box::new(json::Json::array(out)),
         Format::Jsonl => Box::new(json::Json::lines(out)),
-    })
+    };
+    Ok(Box::new(IsoTimes::new(sink)))
 }

@@ -1,116 +1,425 @@
-//! The table for eyes: aligned, numbers to the right and rounded, null as `-`.
+//! The table for eyes: aligned, numbers to the right and rounded alike in a column, null as `-`.
+//!
+//! The first rows tell how wide the columns are and how far their numbers are rounded; the rest is written as it
+//! comes, so that a long answer takes no memory and begins at once. A later cell that is wider than its column moves
+//! those behind it to the right, on its own line.
 
 use std::io::Write;
+use std::iter::repeat_n;
 
 use anyhow::Result;
-use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Row, TableStyle};
 use rusqlite::types::ValueRef;
+use unicode_width::UnicodeWidthStr;
 
+use super::moments::Moments;
+use super::numbers::Rounding;
+use super::screen;
+use crate::query::kind::ColumnKind;
 use crate::query::run::Sink;
 use crate::text;
 
 /// Longer text is cut: an error message must not push the other columns out of sight.
 const MAX_CELL: usize = 80;
 
+/// So many rows, or bytes of them, tell how wide the columns are.
+const SAMPLE_ROWS: usize = 1000;
+const SAMPLE_BYTES: usize = 512 << 10;
+
+/// Text is folded to no less.
+const MIN_FOLD: usize = 16;
+
+/// What stands between two columns.
+const GAP: usize = 2;
+
+/// Columns that say which part of the answer a row belongs to. They come first, and hold one value for many rows:
+/// as a heading they take no room beside the figures.
+const HEADINGS: [&str; 2] = ["scope", "run"];
+
 pub(super) struct Table<'w> {
     out: &'w mut dyn Write,
-    table: comfy_table::Table,
     is_markdown: bool,
     /// The columns that the terminal has, when one shows the table.
-    width: Option<u16>,
-    /// For each column, whether it has had only numbers.
-    is_numeric: Vec<bool>,
+    width: Option<usize>,
+    names: Vec<String>,
+    kinds: Vec<ColumnKind>,
+    moments: Moments,
+    sample: Vec<Vec<Cell>>,
+    sample_bytes: usize,
+    layout: Option<Layout>,
+    /// The heading above the row written last.
+    heading: Option<Vec<String>>,
+    rows: u64,
+}
+
+/// A value as far as its column must know it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// How the rows are written.
+struct Layout {
+    /// So many of the first columns are headings.
+    headings: usize,
+    columns: Vec<Column>,
+    /// Whether each row is written as lines of a name and a value.
+    is_turned: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    /// The lines of its name.
+    name: Vec<String>,
+    /// The width of the widest cell seen.
+    cells: usize,
+    /// Longer text goes on in the next line.
+    fold: Option<usize>,
+    is_numeric: bool,
+    rounding: Rounding,
 }
 
 impl<'w> Table<'w> {
     pub(super) fn aligned(out: &'w mut dyn Write, is_terminal: bool) -> Self {
-        let mut table = Self::with_style(out, NOTHING, false);
-        table.width = table.table.width().filter(|_| is_terminal);
-        table
+        let width = if is_terminal { screen::width_of_stdout() } else { None };
+        Self { width, ..Self::markdown(out).with_headings() }
     }
 
     pub(super) fn markdown(out: &'w mut dyn Write) -> Self {
-        Self::with_style(out, ASCII_MARKDOWN, true)
+        Self {
+            out,
+            is_markdown: true,
+            width: None,
+            names: Vec::new(),
+            kinds: Vec::new(),
+            moments: Moments::default(),
+            sample: Vec::new(),
+            sample_bytes: 0,
+            layout: None,
+            heading: None,
+            rows: 0,
+        }
     }
 
-    fn with_style(out: &'w mut dyn Write, style: TableStyle, is_markdown: bool) -> Self {
-        let mut table = comfy_table::Table::new();
-        table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
-        Self { out, table, is_markdown, width: None, is_numeric: Vec::new() }
+    fn with_headings(self) -> Self {
+        Self { is_markdown: false, ..self }
     }
 
-    fn cell(&self, bytes: &[u8]) -> String {
+    fn shown(&self, bytes: &[u8]) -> String {
         let text = text::from_bytes(bytes);
         let shown = text::escaped(&text);
         let shown = text::cut(&shown, MAX_CELL);
         if self.is_markdown { shown.replace('|', "\\|") } else { shown.into_owned() }
     }
-}
 
-impl Table<'_> {
-    /// Writes each row as lines of a name and a value: for tables that a terminal would break.
-    fn write_turned(&mut self) -> Result<()> {
-        let names: Vec<String> =
-            self.table.header().into_iter().flat_map(Row::cell_iter).map(Cell::content).collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        for (at, row) in self.table.row_iter().enumerate() {
-            if at > 0 {
-                writeln!(self.out)?;
+    /// Decides on the layout, if that was not done, and writes what it was drawn from.
+    fn begin(&mut self, is_whole: bool) -> Result<()> {
+        if self.layout.is_some() {
+            return Ok(());
+        }
+        let mut sample = std::mem::take(&mut self.sample);
+        if !self.is_markdown {
+            self.moments.find_day(&sample);
+        }
+        sample.iter_mut().for_each(|row| self.moments.show(row));
+        let layout = Layout::of(
+            &self.names,
+            &sample,
+            is_whole,
+            self.width.filter(|_| !self.is_markdown),
+            self.is_markdown,
+        );
+        if let Some(title) = self.moments.title() {
+            writeln!(self.out, "{title}")?;
+        }
+        if layout.headings == 0 && !layout.is_turned {
+            self.write_names(&layout)?;
+        }
+        self.layout = Some(layout);
+        sample.iter().try_for_each(|row| self.write(row))
+    }
+
+    fn write_names(&mut self, layout: &Layout) -> Result<()> {
+        if self.is_markdown {
+            let names: Vec<&str> =
+                layout.columns.iter().map(|column| column.name.first().map_or("", String::as_str)).collect();
+            self.write_markdown(layout, &names)?;
+            for column in &layout.columns {
+                write!(self.out, "|{}", "-".repeat(column.width() + 2))?;
             }
-            for (name, cell) in names.iter().zip(row.cell_iter()) {
-                writeln!(self.out, "{name:width$}  {}", cell.content())?;
-            }
+            return Ok(writeln!(self.out, "|")?);
+        }
+        let lines = layout.columns.iter().map(|column| column.name.len()).max().unwrap_or(1);
+        for line in 0..lines {
+            // Names stand on the figures, so those with fewer lines begin further down.
+            let names: Vec<&str> = layout
+                .columns
+                .iter()
+                .map(|column| {
+                    let missing = lines - column.name.len();
+                    line.checked_sub(missing).map_or("", |line| column.name[line].as_str())
+                })
+                .collect();
+            self.write_line(&layout.columns, &names)?;
         }
         Ok(())
+    }
+
+    fn write_markdown<S: AsRef<str>>(&mut self, layout: &Layout, cells: &[S]) -> Result<()> {
+        for (column, cell) in layout.columns.iter().zip(cells) {
+            let (cell, pad) = (cell.as_ref(), column.width().saturating_sub(cell.as_ref().width()));
+            let pad = " ".repeat(pad);
+            if column.is_numeric {
+                write!(self.out, "| {pad}{cell} ")?
+            } else {
+                write!(self.out, "| {cell}{pad} ")?
+            }
+        }
+        Ok(writeln!(self.out, "|")?)
+    }
+
+    /// Writes cells below each other, each at its place or as near to it as those before it leave.
+    fn write_line<S: AsRef<str>>(&mut self, columns: &[Column], cells: &[S]) -> Result<()> {
+        let mut line = String::new();
+        let (mut at, mut from) = (0, 0);
+        for (column, cell) in columns.iter().zip(cells) {
+            let (cell, width) = (cell.as_ref(), cell.as_ref().width());
+            let begin = if column.is_numeric { (from + column.width()).saturating_sub(width) } else { from };
+            let begin = begin.max(if at == 0 { 0 } else { at + GAP });
+            if !cell.is_empty() {
+                line.extend(repeat_n(' ', begin - at));
+                line.push_str(cell);
+                at = begin + width;
+            }
+            from += column.width() + GAP;
+        }
+        Ok(writeln!(self.out, "{}", line.trim_end())?)
+    }
+
+    fn write(&mut self, row: &[Cell]) -> Result<()> {
+        let layout = self.layout.take().expect("a layout is decided on before a row is written");
+        let written = self.write_in(&layout, row);
+        self.layout = Some(layout);
+        self.rows += 1;
+        written
+    }
+
+    fn write_in(&mut self, layout: &Layout, row: &[Cell]) -> Result<()> {
+        let (heads, cells) = row.split_at(layout.headings);
+        let cells: Vec<String> =
+            layout.columns.iter().zip(cells).map(|(column, cell)| cell.shown(&column.rounding)).collect();
+        if self.is_markdown {
+            return self.write_markdown(layout, &cells);
+        }
+        let heading: Vec<String> = heads.iter().map(|cell| cell.shown(&Rounding::default())).collect();
+        let is_new = layout.headings > 0 && self.heading.as_ref() != Some(&heading);
+        if (is_new || layout.is_turned) && self.rows > 0 {
+            writeln!(self.out)?;
+        }
+        if is_new {
+            let heads = self.names.iter().zip(&heading).map(|(name, value)| format!("{name} {value}"));
+            writeln!(self.out, "{}", heads.collect::<Vec<_>>().join(", "))?;
+            self.heading = Some(heading);
+            self.write_names(layout)?;
+        }
+        if !layout.is_turned {
+            let folded: Vec<Vec<String>> =
+                layout.columns.iter().zip(cells).map(|(column, cell)| folded(cell, column.fold)).collect();
+            let lines = folded.iter().map(Vec::len).max().unwrap_or(0);
+            return (0..lines).try_for_each(|line| {
+                let cells: Vec<&str> =
+                    folded.iter().map(|cell| cell.get(line).map_or("", String::as_str)).collect();
+                self.write_line(&layout.columns, &cells)
+            });
+        }
+        let names: Vec<String> = layout.columns.iter().map(|column| column.name.concat()).collect();
+        let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
+        for (name, cell) in names.iter().zip(&cells) {
+            writeln!(self.out, "{name}{}  {cell}", " ".repeat(width - name.width()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Cell {
+    /// About the bytes it takes.
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            _ => size_of::<Self>(),
+        }
+    }
+
+    fn shown(&self, rounding: &Rounding) -> String {
+        match self {
+            Self::Null => "-".to_owned(),
+            Self::Int(int) => int.to_string(),
+            Self::Real(real) => rounding.shown(*real),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+impl Layout {
+    fn of(
+        names: &[String],
+        sample: &[Vec<Cell>],
+        is_whole: bool,
+        width: Option<usize>,
+        is_markdown: bool,
+    ) -> Self {
+        let mut columns: Vec<Column> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| Column::of(name, sample.iter().map(|row| &row[at]), is_whole))
+            .collect();
+        let leading = names.iter().take_while(|name| HEADINGS.contains(&name.as_str())).count();
+        // Not every column: something must stand below a heading.
+        let leading =
+            if is_markdown || sample.is_empty() { 0 } else { leading.min(names.len().saturating_sub(1)) };
+        let wanted =
+            (0..=leading).rev().find(|headings| *headings == 0 || is_worth(*headings, sample)).unwrap_or(0);
+        let width = width.filter(|_| !sample.is_empty());
+        let fits = |columns: &[Column]| width.is_none_or(|width| width_of(columns) <= width);
+        for headings in [wanted, leading] {
+            if fits(&columns[headings..]) {
+                return Self { headings, columns: columns.split_off(headings), is_turned: false };
+            }
+            let mut broken: Vec<Column> = columns[headings..].iter().map(Column::with_broken_name).collect();
+            if fits(&broken) {
+                let width = width.unwrap_or(usize::MAX);
+                widen(&mut broken, &columns[headings..], width);
+                return Self { headings, columns: broken, is_turned: false };
+            }
+        }
+        for headings in [wanted, leading] {
+            let mut folded: Vec<Column> = columns[headings..].iter().map(Column::with_broken_name).collect();
+            if width.is_some_and(|width| fold_widest(&mut folded, width)) {
+                return Self { headings, columns: folded, is_turned: false };
+            }
+        }
+        Self { headings: 0, columns, is_turned: true }
+    }
+}
+
+/// Makes the widest text as narrow as the screen wants it; whether that is enough.
+fn fold_widest(columns: &mut [Column], width: usize) -> bool {
+    let missing = width_of(columns).saturating_sub(width);
+    let widest = columns.iter_mut().filter(|column| !column.is_numeric).max_by_key(|column| column.cells);
+    let Some(widest) = widest else { return false };
+    let fold = widest.cells.saturating_sub(missing);
+    let fits = fold >= MIN_FOLD && widest.width() == widest.cells;
+    widest.fold = fits.then_some(fold);
+    fits && width_of(columns) <= width
+}
+
+/// The lines of a cell: between words, and within those that are longer than a line.
+fn folded(cell: String, fold: Option<usize>) -> Vec<String> {
+    let Some(fold) = fold.filter(|fold| cell.width() > *fold) else { return vec![cell] };
+    let mut lines = Vec::new();
+    for line in text::wrapped(&cell, fold, 0).lines() {
+        let characters: Vec<char> = line.chars().collect();
+        lines.extend(characters.chunks(fold).map(|part| part.iter().collect::<String>()));
+    }
+    lines
+}
+
+/// Whether these columns hold one value for several rows, on the whole, and no value comes back later.
+fn is_worth(headings: usize, sample: &[Vec<Cell>]) -> bool {
+    let mut groups: Vec<&[Cell]> = sample.iter().map(|row| &row[..headings]).collect();
+    groups.dedup();
+    let is_again = groups.iter().enumerate().any(|(at, group)| groups[..at].contains(group));
+    sample.len() >= 2 * groups.len() && !is_again
+}
+
+fn width_of(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.width() + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+/// Gives names back their one line where there is room for it.
+fn widen(broken: &mut [Column], whole: &[Column], width: usize) {
+    for at in 0..broken.len() {
+        let more = whole[at].width() - broken[at].width();
+        if width_of(broken) + more <= width {
+            broken[at].name.clone_from(&whole[at].name);
+        }
+    }
+}
+
+impl Column {
+    fn of<'c>(name: &str, cells: impl Iterator<Item = &'c Cell> + Clone, is_whole: bool) -> Self {
+        let reals = cells.clone().filter_map(|cell| match cell {
+            Cell::Real(real) => Some(*real),
+            _ => None,
+        });
+        let rounding = Rounding::of(name, reals, is_whole);
+        Self {
+            name: vec![name.to_owned()],
+            cells: cells.clone().map(|cell| cell.shown(&rounding).width()).max().unwrap_or(0),
+            fold: None,
+            is_numeric: cells.clone().all(|cell| !matches!(cell, Cell::Text(_))),
+            rounding,
+        }
+    }
+
+    fn width(&self) -> usize {
+        let cells = self.fold.map_or(self.cells, |fold| fold.min(self.cells));
+        self.name.iter().map(|line| line.width()).max().unwrap_or(0).max(cells)
+    }
+
+    /// With its name broken after underscores, in as few lines as take no more room than its cells, or than its
+    /// longest word.
+    fn with_broken_name(&self) -> Self {
+        let words: Vec<&str> = self.name.iter().flat_map(|name| name.split_inclusive(['_', ' '])).collect();
+        let width = words.iter().map(|word| word.width()).max().unwrap_or(0).max(self.cells);
+        let mut name = vec![String::new()];
+        for word in words {
+            match name.last_mut() {
+                Some(line) if line.width() + word.width() <= width => line.push_str(word),
+                _ => name.push(word.to_owned()),
+            }
+        }
+        Self { name, ..self.clone() }
     }
 }
 
 impl Sink for Table<'_> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.kinds = kinds.to_vec();
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
-        self.is_numeric = vec![true; names.len()];
-        let names: Vec<String> = names.iter().map(|name| self.cell(name.as_bytes())).collect();
-        self.table.set_header(names);
+        self.names = names.iter().map(|name| self.shown(name.as_bytes())).collect();
+        self.moments = Moments::of(&self.names, &self.kinds);
         Ok(())
     }
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
-        let mut row = Vec::with_capacity(cells.len());
-        for (at, cell) in cells.iter().enumerate() {
-            row.push(match cell {
-                ValueRef::Null => "-".to_owned(),
-                ValueRef::Integer(int) => int.to_string(),
-                ValueRef::Real(real) => text::rounded(*real),
-                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-                    self.is_numeric[at] = false;
-                    self.cell(bytes)
-                }
-            });
+        let mut row: Vec<Cell> = cells
+            .iter()
+            .map(|cell| match cell {
+                ValueRef::Null => Cell::Null,
+                ValueRef::Integer(int) => Cell::Int(*int),
+                ValueRef::Real(real) => Cell::Real(*real),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Cell::Text(self.shown(bytes)),
+            })
+            .collect();
+        if self.layout.is_some() {
+            self.moments.show(&mut row);
+            return self.write(&row);
         }
-        self.table.add_row(row);
+        self.sample_bytes += row.iter().map(Cell::len).sum::<usize>();
+        self.sample.push(row);
+        if self.sample.len() == SAMPLE_ROWS || self.sample_bytes > SAMPLE_BYTES {
+            self.begin(false)?;
+        }
         Ok(())
     }
 
     fn end(&mut self) -> Result<()> {
-        for (column, is_numeric) in self.table.column_iter_mut().zip(&self.is_numeric) {
-            if *is_numeric {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-            if !self.is_markdown {
-                column.set_padding((0, 2));
-            }
-        }
-        // A column is as wide as its widest cell and the padding.
-        let widths = self.table.column_max_content_widths();
-        let width: usize = widths.iter().map(|width| usize::from(*width) + 2).sum();
-        let is_too_wide = self.width.is_some_and(|terminal| usize::from(terminal) + 2 < width);
-        if is_too_wide && self.table.row_count() > 0 {
-            self.write_turned()?;
-        } else {
-            for line in self.table.lines() {
-                writeln!(self.out, "{}", line.trim_end())?;
-            }
-        }
+        self.begin(true)?;
         Ok(self.out.flush()?)
     }
 }
@@ -119,12 +428,12 @@ impl Sink for Table<'_> {
 mod tests {
     use super::*;
 
-    fn shown(width: Option<u16>, rows: &[[ValueRef<'_>; 2]]) -> String {
+    fn written(width: Option<usize>, names: &[&str], rows: &[Vec<ValueRef<'_>>]) -> String {
         let mut out = Vec::new();
         let mut table = Table::aligned(&mut out, false);
         table.width = width;
         let mut write = || {
-            table.columns(&["engine".to_owned(), "ttft_s".to_owned()])?;
+            table.columns(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())?;
             rows.iter().try_for_each(|row| table.row(row))?;
             table.end()
         };
@@ -132,13 +441,65 @@ mod tests {
         String::from_utf8(out).expect("it is text")
     }
 
+    fn text(text: &str) -> ValueRef<'_> {
+        ValueRef::Text(text.as_bytes())
+    }
+
     #[test]
-    fn a_table_wider_than_the_terminal_is_turned() {
-        let rows = [[ValueRef::Text(b"p0"), ValueRef::Real(0.25)], [ValueRef::Text(b"p1"), ValueRef::Null]];
-        let straight = "engine  ttft_s\np0        0.25\np1           -\n";
-        assert_eq!(shown(None, &rows), straight);
-        assert_eq!(shown(Some(14), &rows), straight);
-        assert_eq!(shown(Some(13), &rows), "engine  p0\nttft_s  0.25\n\nengine  p1\nttft_s  -\n");
-        assert_eq!(shown(Some(1), &[]), "engine  ttft_s\n");
+    fn a_table_wider_than_the_terminal_breaks_its_names_and_is_turned_at_last() {
+        let names = ["engine", "ttft_p99_s"];
+        let rows = [vec![text("p0"), ValueRef::Real(0.25)], vec![text("p1"), ValueRef::Null]];
+        let straight = "engine  ttft_p99_s\np0            0.25\np1               -\n";
+        assert_eq!(written(None, &names, &rows), straight);
+        assert_eq!(written(Some(18), &names, &rows), straight);
+        let broken = "        ttft_\n         p99_\nengine     s\np0      0.25\np1         -\n";
+        let broken = broken.replace("         p99_\nengine     s", "engine  p99_s");
+        assert_eq!(
+            written(Some(17), &names, &rows),
+            broken.replace("p0      0.25", "p0       0.25").replace("p1         -", "p1          -")
+        );
+        let turned = "engine      p0\nttft_p99_s  0.25\n\nengine      p1\nttft_p99_s  -\n";
+        assert_eq!(written(Some(12), &names, &rows), turned);
+        assert_eq!(written(Some(1), &names, &[]), "engine  ttft_p99_s\n");
+    }
+
+    #[test]
+    fn a_run_that_fills_its_column_is_a_heading() {
+        let row = |run, engine, n| vec![text(run), text(engine), ValueRef::Integer(n)];
+        let rows = [row("r1", "p0", 1), row("r1", "p1", 20), row("r2", "p0", 3), row("r2", "p1", 4)];
+        let names = ["run", "engine", "n"];
+        let expected =
+            "run r1\nengine   n\np0       1\np1      20\n\nrun r2\nengine   n\np0       3\np1       4\n";
+        assert_eq!(written(None, &names, &rows), expected);
+        // One row each is no reason, unless there is no room.
+        let rows = [row("r1", "p0", 1), row("r2", "p0", 3)];
+        assert_eq!(written(None, &names, &rows), "run  engine  n\nr1   p0      1\nr2   p0      3\n");
+        assert_eq!(
+            written(Some(9), &names, &rows),
+            "run r1\nengine  n\np0      1\n\nrun r2\nengine  n\np0      3\n"
+        );
+    }
+
+    #[test]
+    fn long_text_is_folded_between_words_and_nothing_of_it_is_lost() {
+        let rows = [
+            vec![text("one two three four"), ValueRef::Integer(1)],
+            vec![text("abcdefghijklmnopqrs"), ValueRef::Integer(2)],
+        ];
+        let expected = "reason            n\none two three     1\nfour\nabcdefghijklmnop  2\nqrs\n";
+        assert_eq!(written(Some(19), &["reason", "n"], &rows), expected);
+    }
+
+    #[test]
+    fn a_wide_cell_behind_the_sample_moves_only_its_own_line() {
+        let long = "x".repeat(20);
+        let mut rows = vec![vec![text("p0"), ValueRef::Integer(1), ValueRef::Integer(2)]; SAMPLE_ROWS];
+        rows.push(vec![text(&long), ValueRef::Integer(1), ValueRef::Integer(2)]);
+        rows.push(vec![text("p1"), ValueRef::Integer(1), ValueRef::Integer(1_000_000)]);
+        let written = written(None, &["engine", "n", "m"], &rows);
+        let lines: Vec<&str> = written.lines().collect();
+        assert_eq!(lines[SAMPLE_ROWS], "p0      1  2");
+        assert_eq!(lines[SAMPLE_ROWS + 1], format!("{long}  1  2"));
+        assert_eq!(lines[SAMPLE_ROWS + 2], "p1      1  1000000");
     }
 }

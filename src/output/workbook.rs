@@ -1,13 +1,19 @@
-//! A workbook: a sheet per answer, cells with real types. An id stays text, and no text is a formula.
+//! A workbook: a sheet per answer, cells with real types. An id stays text, and no text is a formula;
+//! times are dates, in UTC, and ratios are shown as percent.
 //!
 //! Rows go to temporary files as they come, so memory does not grow with them.
 
+use std::cell::Cell;
 use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::sync::Once;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use rusqlite::types::ValueRef;
-use rust_xlsxwriter::{Format, Workbook as Book, Worksheet};
+use rust_xlsxwriter::{Format, Workbook as Book, Worksheet, XlsxError};
 
+use crate::query::kind::{ColumnKind, iso_time, unix_seconds};
 use crate::query::run::Sink;
 use crate::text;
 
@@ -23,10 +29,62 @@ const MAX_NAME: usize = 31;
 /// A larger integer is no exact number in a spreadsheet: it goes as text.
 const MAX_EXACT: u64 = 1 << 53;
 
+thread_local! {
+    /// Whether what panics on this thread is told as an error.
+    static IS_TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something with the workbook, which panics when its temporary files cannot be written: an error.
+fn told(act: impl FnOnce() -> Result<()>) -> Result<()> {
+    static QUIETED: Once = Once::new();
+    QUIETED.call_once(|| {
+        let loud = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_TOLD.get() {
+                loud(panic);
+            }
+        }));
+    });
+    IS_TOLD.set(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(act));
+    IS_TOLD.set(false);
+    match outcome {
+        Ok(Err(error)) => match error.downcast_ref() {
+            Some(XlsxError::TempFileError(_, cause)) => Err(anyhow!("{}", temporary(&cause.to_string()))),
+            _ => Err(error),
+        },
+        Ok(done) => done,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err(anyhow!("{}", temporary(&cause_of(&text.unwrap_or_default()))))
+        }
+    }
+}
+
+/// Why the temporary files cannot be written: tried again, since a panic shows it for programmers only.
+fn cause_of(panic: &str) -> String {
+    let tried = tempfile::tempfile().and_then(|mut file| file.write_all(&[0; 1 << 16]));
+    match tried {
+        Err(error) => error.to_string(),
+        Ok(()) => match panic.split_once("message: \"").and_then(|(_, rest)| rest.split_once('"')) {
+            Some((message, _)) => message.to_owned(),
+            None => "is there room for the whole workbook?".to_owned(),
+        },
+    }
+}
+
+fn temporary(cause: &str) -> String {
+    let folder = std::env::temp_dir();
+    format!("a workbook needs temporary files in {}: {cause}; TMPDIR names another folder", folder.display())
+}
+
 /// A workbook that is being filled.
 pub struct Workbook {
     book: Book,
     header: Format,
+    date: Format,
+    percent: Format,
     max_rows: u32,
     sheets: usize,
     /// How many cells were cut because their text was too long.
@@ -36,17 +94,30 @@ pub struct Workbook {
 impl Default for Workbook {
     fn default() -> Self {
         let header = Format::new().set_bold();
-        Self { book: Book::new(), header, max_rows: MAX_ROWS, sheets: 0, cut_cells: 0 }
+        let date = Format::new().set_num_format("yyyy-mm-dd hh:mm:ss.000");
+        // Two decimals, and two more where there are any.
+        let percent = Format::new().set_num_format("0.00##%");
+        Self { book: Book::new(), header, date, percent, max_rows: MAX_ROWS, sheets: 0, cut_cells: 0 }
     }
 }
 
 impl Workbook {
+    /// Keeps the rows in this folder until it is saved, not in the temporary one.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn keep_in(&mut self, folder: &Path) -> Result<()> {
+        self.book.set_tempdir(folder).with_context(|| format!("cannot write into {}", folder.display()))?;
+        Ok(())
+    }
+
     /// A sink for the next sheet; what does not fit goes on in sheets named `NAME (2)` and so on.
     pub fn sheet(&mut self, name: &str) -> Sheet<'_> {
         Sheet {
             workbook: self,
             name: name.to_owned(),
             names: Vec::new(),
+            kinds: Vec::new(),
             widths: Vec::new(),
             part: 0,
             row: 0,
@@ -58,7 +129,7 @@ impl Workbook {
     /// # Errors
     /// When it cannot be written.
     pub fn save(mut self, out: &mut (dyn Write + Send)) -> Result<()> {
-        Ok(self.book.save_to_writer(out)?)
+        told(|| Ok(self.book.save_to_writer(out)?))
     }
 }
 
@@ -67,6 +138,7 @@ pub struct Sheet<'b> {
     workbook: &'b mut Workbook,
     name: String,
     names: Vec<String>,
+    kinds: Vec<ColumnKind>,
     /// The widest text of each column so far, in characters.
     widths: Vec<usize>,
     part: usize,
@@ -80,14 +152,19 @@ impl Sheet<'_> {
         self.row = 0;
         let ending = if self.part == 1 { String::new() } else { format!(" ({})", self.part) };
         let kept: String = self.name.chars().take(MAX_NAME - ending.len()).collect();
-        let sheet = self.workbook.book.add_worksheet_with_constant_memory()?;
-        sheet
-            .set_name(format!("{}{ending}", kept.trim_end()))
-            .with_context(|| format!("the sheet {kept}"))?;
-        sheet.set_freeze_panes(1, 0)?;
-        for (column, name) in (0..).zip(&self.names) {
-            sheet.write_string_with_format(0, column, name, &self.workbook.header)?;
-        }
+        let Workbook { book, header, .. } = &mut *self.workbook;
+        let names = &self.names;
+        told(|| {
+            let sheet = book.add_worksheet_with_constant_memory()?;
+            sheet
+                .set_name(format!("{}{ending}", kept.trim_end()))
+                .with_context(|| format!("the sheet {kept}"))?;
+            sheet.set_freeze_panes(1, 0)?;
+            for (column, name) in (0..).zip(names) {
+                sheet.write_string_with_format(0, column, name, header)?;
+            }
+            Ok(())
+        })?;
         self.workbook.sheets += 1;
         Ok(())
     }
@@ -110,6 +187,10 @@ impl Sheet<'_> {
 }
 
 impl Sink for Sheet<'_> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.kinds = kinds.to_vec();
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.names = names.to_vec();
         self.widths = names.iter().map(|name| name.chars().count() + 2).collect();
@@ -118,15 +199,49 @@ impl Sink for Sheet<'_> {
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
         if self.row == self.workbook.max_rows {
-            self.end_part()?;
+            told(|| self.end_part())?;
             self.begin_part()?;
         }
         self.row += 1;
+        told(|| self.write_row(cells))
+    }
+
+    fn end(&mut self) -> Result<()> {
+        told(|| self.end_part())
+    }
+}
+
+impl Sheet<'_> {
+    fn write_row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
         let row = self.row;
         for (at, cell) in cells.iter().enumerate() {
             let column = u16::try_from(at)?;
+            let kind = self.kinds.get(at).copied().unwrap_or_default();
             let width = match cell {
                 ValueRef::Null => continue,
+                ValueRef::Text(text) if kind == ColumnKind::Time => {
+                    let text = text::from_bytes(text);
+                    match unix_seconds(&text) {
+                        Some(unix_s) => self.write_time(row, column, unix_s)?,
+                        None => self.write_text(row, column, &text)?,
+                    }
+                }
+                ValueRef::Integer(unix_s) if kind == ColumnKind::Time => {
+                    self.write_time(row, column, *unix_s as f64)?
+                }
+                ValueRef::Real(unix_s) if kind == ColumnKind::Time => {
+                    self.write_time(row, column, *unix_s)?
+                }
+                ValueRef::Real(real) if kind == ColumnKind::Ratio && real.is_finite() => {
+                    let percent = self.workbook.percent.clone();
+                    self.current()?.write_number_with_format(row, column, *real, &percent)?;
+                    9
+                }
+                ValueRef::Integer(int) if kind == ColumnKind::Ratio && int.unsigned_abs() <= MAX_EXACT => {
+                    let percent = self.workbook.percent.clone();
+                    self.current()?.write_number_with_format(row, column, *int as f64, &percent)?;
+                    9
+                }
                 ValueRef::Integer(int) if int.unsigned_abs() <= MAX_EXACT => {
                     self.current()?.write_number(row, column, *int as f64)?;
                     int.to_string().len()
@@ -146,12 +261,21 @@ impl Sink for Sheet<'_> {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
-        self.end_part()
+    /// A date to the millisecond, as days since 1899-12-30. Before 1900-03-01, where spreadsheets count
+    /// days differently, it is text; outside of the years 1 to 9999 a number.
+    fn write_time(&mut self, row: u32, column: u16, unix_s: f64) -> Result<usize> {
+        const EPOCH: f64 = 25_569.0;
+        const FIRST: f64 = 61.0;
+        let Some(iso) = iso_time(unix_s) else { return self.write_text(row, column, &text::full(unix_s)) };
+        let days = (unix_s * 1e3).round() / 86_400_000.0 + EPOCH;
+        if days < FIRST {
+            return self.write_text(row, column, &iso);
+        }
+        let date = self.workbook.date.clone();
+        self.current()?.write_number_with_format(row, column, days, &date)?;
+        Ok(iso.len())
     }
-}
 
-impl Sheet<'_> {
     fn write_text(&mut self, row: u32, column: u16, text: &str) -> Result<usize> {
         // A spreadsheet counts UTF-16 units.
         let mut units = 0;

@@ -15,6 +15,9 @@ use crate::text::micros;
 pub struct Meanwhile {
     /// When it began; before the arrival it is negative. Null when that is not known.
     pub from_s: Option<f64>,
+    /// Of what began at an unknown time: a time before which it had not, because then the one before it
+    /// ended. Null when that is not known, either.
+    pub not_before_s: Option<f64>,
     /// When it ended; null for what has no length.
     pub to_s: Option<f64>,
     /// The engine, when it concerns one.
@@ -43,7 +46,7 @@ impl Around<'_> {
         let (events, unplaced) = self.single_events(connection)?;
         found.extend(events);
         found.sort_by(|one, other| {
-            let from = |item: &Meanwhile| item.from_s.unwrap_or(f64::MIN);
+            let from = |item: &Meanwhile| item.from_s.or(item.not_before_s).unwrap_or(f64::MIN);
             from(one).total_cmp(&from(other)).then_with(|| one.what.cmp(&other.what))
         });
         Ok((found, unplaced))
@@ -53,13 +56,26 @@ impl Around<'_> {
     fn engine_intervals(&self, connection: &mut Connection) -> Result<Vec<Meanwhile>> {
         let answer = self.ask(connection, "engine-downtime")?;
         let ours = answer.rows().filter(|row| self.engines.contains(&row.text("engine")));
+        // Outages of one engine and kind follow each other: what ends without a start began after the one
+        // before had ended.
+        let mut ends: Vec<(String, String, f64)> = Vec::new();
+        for row in answer.rows() {
+            let to_s = row.real("to_s").filter(|_| row.int("open") == 0);
+            ends.extend(to_s.map(|to_s| (row.text("engine"), row.text("kind"), to_s)));
+        }
         Ok(ours
             .filter_map(|row| {
+                let (engine, kind, to_s) = (row.text("engine"), row.text("kind"), row.real("to_s")?);
+                let before = ends.iter().filter(|end| (&end.0, &end.1) == (&engine, &kind) && end.2 < to_s);
+                let not_before = before.map(|end| end.2).reduce(f64::max);
                 let what = match row.text("kind").as_str() {
                     "ejected" => "ejected".to_owned(),
                     kind => format!("{kind} hold"),
                 };
-                self.overlap(row, Some(row.text("engine")), format!("{what} ({})", row.text("cause")))
+                let what = format!("{what} ({})", row.text("cause"));
+                let monotonic = |rel_s: f64| rel_s + self.first_s;
+                let from = row.real("from_s").map(monotonic);
+                self.overlap_since(from, not_before.map(monotonic), monotonic(to_s), Some(engine), what)
             })
             .collect())
     }
@@ -181,10 +197,23 @@ impl Around<'_> {
         engine: Option<String>,
         what: String,
     ) -> Option<Meanwhile> {
+        self.overlap_since(from, None, to, engine, what)
+    }
+
+    /// As [`Self::overlap_monotonic`]; what began at an unknown time did not before `not_before`.
+    fn overlap_since(
+        &self,
+        from: Option<f64>,
+        not_before: Option<f64>,
+        to: f64,
+        engine: Option<String>,
+        what: String,
+    ) -> Option<Meanwhile> {
         let from_s = from.map(|from| from - self.arrived);
+        let not_before_s = not_before.filter(|_| from.is_none()).map(|time| time - self.arrived);
         let to_s = to - self.arrived;
-        let overlaps = to_s >= 0.0 && from_s.is_none_or(|from_s| from_s <= self.lived_s);
-        overlaps.then_some(Meanwhile { from_s, to_s: Some(to_s), engine, what })
+        let overlaps = to_s >= 0.0 && from_s.or(not_before_s).is_none_or(|from_s| from_s <= self.lived_s);
+        overlaps.then_some(Meanwhile { from_s, not_before_s, to_s: Some(to_s), engine, what })
     }
 }
 

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use rusqlite::Connection;
 
+use super::kind::ColumnKind;
 use super::run;
 
 /// A parameter's type, which says what the command line accepts for it.
@@ -108,6 +109,13 @@ pub struct Column {
     pub meaning: String,
     /// The line of the header that declares it, from 1.
     pub line: usize,
+}
+
+impl Query {
+    /// What its columns hold.
+    pub fn kinds(&self) -> Vec<ColumnKind> {
+        self.columns.iter().map(|column| ColumnKind::of_unit(&column.unit)).collect()
+    }
 }
 
 /// A canned query.

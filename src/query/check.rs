@@ -250,7 +250,9 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
         } else {
             figures::gather_narrow(connection, scope, targets, asked.policy, metrics)?
         };
-        let judge = Judge { scope, requests: gathered.requests(), age_s: age_of(&scope.name), asked };
+        let is_confident = asked.is_confident;
+        let requests = gathered.requests();
+        let judge = Judge { scope, requests, age_s: age_of(&scope.name), is_confident, asked };
         for (limit, findings) in
             asked.limits.iter().zip(&mut of_limit).filter(|(limit, _)| is_gathered(limit))
         {
@@ -267,7 +269,8 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
             let name = row.text("scope");
             let Some(scope) = scopes.iter().find(|scope| scope.name == name) else { continue };
             let requests = row.int("offered").unsigned_abs();
-            let judge = Judge { scope, requests, age_s: age_of(&name), asked };
+            // It was counted, and has no interval.
+            let judge = Judge { scope, requests, age_s: age_of(&name), is_confident: false, asked };
             let measured = row.real("offered_per_s").map(|value| Measured { value, low: None, high: None });
             let what = match row.real("span_s") {
                 Some(span_s) => format!("{requests} requests in {} s", short(span_s)),
@@ -347,6 +350,8 @@ struct Judge<'a> {
     scope: &'a Scope,
     requests: u64,
     age_s: Option<f64>,
+    /// Whether the interval decides.
+    is_confident: bool,
     asked: &'a Asked,
 }
 
@@ -382,8 +387,7 @@ impl Judge<'_> {
             let why = format!("{} requests, {} are needed", self.requests, self.asked.min_requests);
             return (Verdict::NoData, Some(why));
         }
-        let has_ends = measured.low.is_some() || measured.high.is_some();
-        let found = if self.asked.is_confident && has_ends {
+        let found = if self.is_confident {
             bound.judge(measured.low, measured.high)
         } else if bound.is_kept_by(measured.value) {
             Judgement::Holds
@@ -456,6 +460,14 @@ fn ages(connection: &Connection, asked: &Asked) -> Result<BTreeMap<String, Optio
     Ok(ages)
 }
 
+/// How fast the misses that a target allows were used up in one window.
+#[derive(Debug, Clone, Copy)]
+struct Burnt {
+    requests: u64,
+    scored: u64,
+    rate: Measured,
+}
+
 /// Broken where the misses are used up too fast in every window at once.
 fn burn_findings(
     connection: &mut Connection,
@@ -464,44 +476,47 @@ fn burn_findings(
     asked: &Asked,
     age_of: impl Fn(&str) -> Option<f64>,
 ) -> Result<Vec<Finding>> {
-    let mut rates: Vec<BTreeMap<String, (u64, u64, Option<Measured>)>> = Vec::new();
+    // Of a target of 0.9 a tenth, and not a little less.
+    let allowed = ((1.0 - burn.target) * 1e12).round() / 1e12;
+    let mut windows: Vec<BTreeMap<String, Burnt>> = Vec::new();
     for (_, selection) in &burn.windows {
         selection.install(connection)?;
         let mut by_scope = BTreeMap::new();
         for scope in ordered::scopes(connection)? {
             let targets = asked.targets.as_ref();
             let gathered = figures::gather_narrow(connection, &scope, targets, asked.policy, [false; 6])?;
-            let burnt = |attainment: f64| (1.0 - attainment) / (1.0 - burn.target);
-            let rate = gathered.attainment().map(|share| Measured {
-                value: (share.rows - share.hits) as f64 / share.rows as f64 / (1.0 - burn.target),
-                low: Some(burnt(share.high)),
-                high: Some(burnt(share.low)),
-            });
-            by_scope.insert(scope.name, (gathered.requests(), gathered.scored(), rate));
+            let Some(share) = gathered.attainment() else { continue };
+            let rate = Measured {
+                value: (share.rows - share.hits) as f64 / share.rows as f64 / allowed,
+                low: Some((1.0 - share.high) / allowed),
+                high: Some((1.0 - share.low) / allowed),
+            };
+            let burnt = Burnt { requests: gathered.requests(), scored: share.rows, rate };
+            by_scope.insert(scope.name, burnt);
         }
-        rates.push(by_scope);
+        windows.push(by_scope);
     }
     let names: Vec<&str> = burn.windows.iter().map(|(name, _)| name.as_str()).collect();
     let limit = format!("burn {}", names.join(","));
     let findings = scopes.iter().map(|scope| {
-        let of_window =
-            |window: &BTreeMap<String, (u64, u64, Option<Measured>)>| window.get(&scope.name).copied();
-        let found: Vec<Option<(u64, u64, Option<Measured>)>> = rates.iter().map(of_window).collect();
+        let found: Vec<Option<Burnt>> =
+            windows.iter().map(|window| window.get(&scope.name).copied()).collect();
         let what = names.iter().zip(&found).map(|(name, found)| match found {
-            Some((_, scored, Some(rate))) => format!("{name}: {} over {scored} scored", short(rate.value)),
-            _ => format!("{name}: no data"),
+            Some(Burnt { scored, rate, .. }) => format!("{name}: {} over {scored} scored", short(rate.value)),
+            None => format!("{name}: no data"),
         });
         let what = what.collect::<Vec<_>>().join(", ");
         // The least of them decides: only when it is above the limit are all.
-        let known = found.iter().flatten().filter_map(|(requests, n, rate)| Some((*requests, *n, (*rate)?)));
-        let least = known.clone().min_by(|one, other| one.2.value.total_cmp(&other.2.value));
-        let is_whole = known.clone().count() == found.len();
-        let least = least.filter(|(_, _, rate)| is_whole || rate.value <= burn.factor);
-        let low = known.clone().filter_map(|(_, _, rate)| rate.low).reduce(f64::min);
-        let high = known.filter_map(|(_, _, rate)| rate.high).reduce(f64::min);
-        let (requests, n) = least.map_or((0, 0), |(requests, n, _)| (requests, n));
-        let measured = least.map(|(_, _, rate)| Measured { value: rate.value, low, high });
-        let judge = Judge { scope, requests, age_s: age_of(&scope.name), asked };
+        let known = || found.iter().flatten();
+        let least = known().min_by(|one, other| one.rate.value.total_cmp(&other.rate.value));
+        let is_whole = found.iter().all(Option::is_some);
+        let least = least.filter(|least| is_whole || least.rate.value <= burn.factor);
+        let low = known().filter_map(|burnt| burnt.rate.low).reduce(f64::min);
+        let high = known().filter_map(|burnt| burnt.rate.high).reduce(f64::min);
+        let (requests, n) = least.map_or((0, 0), |least| (least.requests, least.scored));
+        let measured = least.map(|least| Measured { value: least.rate.value, low, high });
+        let is_confident = asked.is_confident;
+        let judge = Judge { scope, requests, age_s: age_of(&scope.name), is_confident, asked };
         judge.finding(limit.clone(), statistics::Limit::AtMost(burn.factor), measured, n, what)
     });
     Ok(findings.collect())

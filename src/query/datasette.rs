@@ -42,7 +42,8 @@ pub fn metadata(database: &str, catalog: &[Query]) -> Value {
 /// The statement without its header, each parameter cast from text.
 fn with_types(query: &Query) -> String {
     each_parameter(statement_of(&query.sql), |name| {
-        let parameter = query.parameters.iter().find(|parameter| name.strip_prefix(':') == Some(&parameter.name))?;
+        let parameter =
+            query.parameters.iter().find(|parameter| name.strip_prefix(':') == Some(&parameter.name))?;
         Some(match sql_type(&parameter.kind) {
             "text" => format!("nullif({name}, '')"),
             kind => format!("cast(nullif({name}, '') as {kind})"),

@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use chrono::{DateTime, SecondsFormat};
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::around::{Around, Meanwhile};
+use super::kind::iso_time;
 use crate::journal::terminal::{AttemptFailure, Terminal};
 use crate::store::rows::TerminalReader;
 use crate::store::slos::Slo;
@@ -230,7 +230,7 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
     let (meanwhile, unplaced_lifecycle_events) = around.look(connection)?;
     Ok(Diagnosis {
         rel_s: arrived - first_s,
-        arrived_wall: run.wall_offset_s.and_then(|offset| wall_text(arrived + offset)),
+        arrived_wall: run.wall_offset_s.and_then(|offset| iso_time(arrived + offset)),
         timeline: timeline(&request),
         handoff_s: handoff_s.filter(|handoff| *handoff >= 0.0),
         price_error_s: price_s.zip(request.ttft_s).map(|(price, ttft)| price - ttft),
@@ -240,13 +240,6 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
         run,
         request,
     })
-}
-
-/// Unix seconds as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
-fn wall_text(unix_s: f64) -> Option<String> {
-    let millis = (unix_s * 1e3).round();
-    let time = DateTime::from_timestamp_millis(millis as i64)?;
-    Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
 /// Holds a request against targets, by the policy `journal` (SEMANTICS, "SLO attainment").

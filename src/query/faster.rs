@@ -44,6 +44,7 @@ pub const FASTER: &[Faster] = faster![
     "engine-failures" for WholeRuns in "engine-failures-whole",
     "engine-failures" for Any in "engine-failures",
     "engine-latency" for Any in "engine-latency",
+    "goodput" for Any in "goodput",
     "handoff" for Any in "handoff",
     "latency" for Any in "latency",
     "outcomes" for WholeRuns in "outcomes-whole",
@@ -52,9 +53,9 @@ pub const FASTER: &[Faster] = faster![
     "queue-waits" for Any in "queue-waits",
     "refusals" for WholeRuns in "refusals-whole",
     "refusals" for Any in "refusals",
-    "retries" for Any in "retries",
     "runs" for Any in "runs",
     "slo-frontier" for Any in "slo-frontier",
+    "throughput" for Any in "throughput",
 ];
 
 /// The statement that answers a query about a selection: its definition, unless there is a faster one.
@@ -63,4 +64,22 @@ pub fn statement<'q>(query: &'q Query, selection: &Selection) -> &'q str {
         faster.name == query.name && (faster.answers == Answers::Any || selection.is_whole())
     };
     FASTER.iter().find(is_fit).filter(|_| query.file.is_none()).map_or(&query.sql, |faster| faster.sql)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_in_the_list() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/queries/fast");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .expect("the folder is there")
+            .map(|entry| std::fs::read_to_string(entry.expect("it can be listed").path()).expect("text"))
+            .collect();
+        assert_eq!(files.len(), FASTER.len());
+        assert!(FASTER.iter().all(|faster| files.contains(faster.sql)));
+    }
 }

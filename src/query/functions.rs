@@ -184,7 +184,11 @@ impl Aggregate<(Vec<f64>, usize), Option<f64>> for NearestRank {
         if *percent == 0 {
             *percent = match context.get_raw(1) {
                 ValueRef::Integer(percent) if (1..=100).contains(&percent) => percent as usize,
-                _ => return Err(user_error("nearest_rank(x, percent): percent is a whole number, 1 to 100".to_owned())),
+                _ => {
+                    return Err(user_error(
+                        "nearest_rank(x, percent): percent is a whole number, 1 to 100".to_owned(),
+                    ));
+                }
             };
         }
         Ok(())
@@ -226,7 +230,9 @@ impl Aggregate<(Vec<f64>, usize), Option<Vec<u8>>> for Ranks {
     }
 
     fn finalize(&self, _: &mut Context<'_>, collected: Option<(Vec<f64>, usize)>) -> Result<Option<Vec<u8>>> {
-        let Some((mut values, above)) = collected.filter(|(values, _)| !values.is_empty()) else { return Ok(None) };
+        let Some((mut values, above)) = collected.filter(|(values, _)| !values.is_empty()) else {
+            return Ok(None);
+        };
         let mut ranks = Vec::with_capacity(PERCENTS.len() * 8);
         write_ranks(&mut values, above, &mut ranks);
         Ok(Some(ranks))
@@ -240,7 +246,8 @@ fn write_ranks(values: &mut [f64], above: usize, ranks: &mut Vec<u8>) {
     let mut done = 0;
     let mut last = f64::NAN;
     for percent in PERCENTS {
-        let at = if percent == 100 { n.checked_sub(1) } else { place(n + above, percent).filter(|at| *at < n) };
+        let at =
+            if percent == 100 { n.checked_sub(1) } else { place(n + above, percent).filter(|at| *at < n) };
         let value = at.map_or(f64::NAN, |at| {
             if at >= done {
                 last = *values[done..].select_nth_unstable_by(at - done, f64::total_cmp).1;
@@ -415,7 +422,8 @@ mod tests {
             ("sqrt(null)", Value::Null),
             ("pi()", Value::Real(std::f64::consts::PI)),
         ] {
-            let found: Value = connection.query_row(&format!("select {sql}"), [], |row| row.get(0)).expect(sql);
+            let found: Value =
+                connection.query_row(&format!("select {sql}"), [], |row| row.get(0)).expect(sql);
             assert_eq!(found, expected, "{sql}");
         }
     }

@@ -14,6 +14,7 @@ pub mod faster;
 pub mod figures;
 pub mod functions;
 pub mod intervals;
+pub mod kind;
 pub mod ordered;
 pub mod params;
 pub mod parts;

@@ -104,7 +104,8 @@ pub fn needed_targets(
 ) -> Result<slos::Slo> {
     let found = targets(connection, name, ttft_s, tpot_s)?;
     let missing = [("--ttft SECONDS", ttft_s), ("--tpot SECONDS", tpot_s)];
-    let missing: Vec<&str> = missing.into_iter().filter(|(_, given)| given.is_none()).map(|(flag, _)| flag).collect();
+    let missing: Vec<&str> =
+        missing.into_iter().filter(|(_, given)| given.is_none()).map(|(flag, _)| flag).collect();
     found.ok_or_else(|| no_slo(name.unwrap_or(slos::DEFAULT), &missing.join(" and ")).into())
 }
 

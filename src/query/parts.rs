@@ -86,7 +86,9 @@ pub fn run(connection: &mut Connection, question: &Question<'_>, sink: &mut dyn 
             std::thread::Builder::new().spawn_scoped(scope, move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(part) = parts.get(at).filter(|_| !has_ended.load(Ordering::Relaxed)) else { return };
+                    let Some(part) = parts.get(at).filter(|_| !has_ended.load(Ordering::Relaxed)) else {
+                        return;
+                    };
                     let answer = install(&mut other, &rows[part.clone()]);
                     let answer = answer.and_then(|()| collect(&mut other, sql, bound));
                     if give.send((at, answer)).is_err() {
@@ -155,7 +157,10 @@ fn weights(connection: &Connection, rows: &[Row]) -> Result<Vec<u64>> {
          group by r.run_id",
     )?;
     let runs = find.query_map([], |row| {
-        Ok((row.get::<_, i64>(0)?, (row.get::<_, Option<f64>>(1)?, row.get::<_, Option<f64>>(2)?, row.get::<_, u64>(3)?)))
+        Ok((
+            row.get::<_, i64>(0)?,
+            (row.get::<_, Option<f64>>(1)?, row.get::<_, Option<f64>>(2)?, row.get::<_, u64>(3)?),
+        ))
     })?;
     let runs: BTreeMap<i64, (Option<f64>, Option<f64>, u64)> = runs.collect::<rusqlite::Result<_>>()?;
     let weight = |row: &Row| {

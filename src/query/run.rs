@@ -8,6 +8,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
+use super::kind::ColumnKind;
 use super::schema;
 
 /// Pragmas that tell and do not change; with an argument only those that look something up by it.
@@ -49,6 +50,10 @@ const LOOKING_PRAGMAS: &[&str] = &[
 ];
 
 impl<S: Sink + ?Sized> Sink for Box<S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        (**self).kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         (**self).columns(names)
     }
@@ -67,6 +72,8 @@ pub type Bound = (String, Value);
 
 /// Whoever takes an answer.
 pub trait Sink {
+    /// What the columns hold, where it is known: before [`Sink::columns`], or never.
+    fn kinds(&mut self, _kinds: &[ColumnKind]) {}
     /// The columns, once, before any row.
     ///
     /// # Errors

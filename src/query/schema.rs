@@ -55,7 +55,12 @@ pub fn tables(connection: &Connection) -> Result<Vec<Table>> {
                 Ok(Column { kind: row.get::<_, String>(1)?.to_lowercase(), meaning, name: column })
             })?;
             let columns = columns.collect::<rusqlite::Result<_>>()?;
-            Ok(Table { meaning: meanings.tables.get(&name).cloned().unwrap_or_default(), name, kind, columns })
+            Ok(Table {
+                meaning: meanings.tables.get(&name).cloned().unwrap_or_default(),
+                name,
+                kind,
+                columns,
+            })
         })
         .collect()
 }
@@ -72,10 +77,8 @@ pub fn names_for(connection: &Connection, sql: &str, message: &str) -> Result<Op
     if !message.contains("no such column") {
         return Ok(None);
     }
-    let words: Vec<String> = sql
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .map(str::to_lowercase)
-        .collect();
+    let words: Vec<String> =
+        sql.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect();
     let named = tables(connection)?.into_iter().filter(|table| words.contains(&table.name));
     let named: Vec<String> = named
         .map(|table| {
@@ -107,7 +110,8 @@ impl Meanings {
     fn column(&self, table: &str, column: &str) -> String {
         let own = self.columns.get(&(table.to_owned(), column.to_owned()));
         let others = ["terminals", "events", "runs", "attempt_failures"];
-        let of_table = || others.iter().find_map(|other| self.columns.get(&((*other).to_owned(), column.to_owned())));
+        let of_table =
+            || others.iter().find_map(|other| self.columns.get(&((*other).to_owned(), column.to_owned())));
         let is_view = !self.columns.keys().any(|(known, _)| known == table);
         own.or_else(|| of_table().filter(|_| is_view)).cloned().unwrap_or_default()
     }
@@ -123,7 +127,11 @@ impl Meanings {
                 None => (line, ""),
             };
             if code.is_empty() {
-                if comment.is_empty() { before.clear() } else { before.push(comment) }
+                if comment.is_empty() {
+                    before.clear()
+                } else {
+                    before.push(comment)
+                }
                 continue;
             }
             let words: Vec<&str> = code.split_whitespace().collect();
@@ -143,7 +151,8 @@ impl Meanings {
                         let meaning = if comment.is_empty() { about } else { comment.to_owned() };
                         let column = if *is_view { words.last() } else { words.first() };
                         let column = column.map(|word| word.trim_end_matches([',', ';']));
-                        let column = column.map(|word| word.rsplit('.').next().unwrap_or(word).trim_matches('"'));
+                        let column =
+                            column.map(|word| word.rsplit('.').next().unwrap_or(word).trim_matches('"'));
                         if let (Some(column), false) = (column, meaning.is_empty()) {
                             self.columns.insert((table.clone(), column.to_owned()), meaning);
                         }

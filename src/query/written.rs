@@ -72,7 +72,8 @@ pub fn with_selection(statement: &str, body: &str) -> String {
 
 fn values(rows: &[Row]) -> String {
     if rows.is_empty() {
-        return "    select null as scope, null as run_id, null as from_s, null as to_s where 1 = 0".to_owned();
+        return "    select null as scope, null as run_id, null as from_s, null as to_s where 1 = 0"
+            .to_owned();
     }
     let rows: Vec<String> = rows
         .iter()
@@ -163,6 +164,9 @@ mod tests {
 
     #[test]
     fn a_header_is_no_part_of_the_statement() {
-        assert_eq!(statement_of("-- q: a\n--\n-- Columns\nwith\n-- why\na as (1);\n"), "with\n-- why\na as (1)");
+        assert_eq!(
+            statement_of("-- q: a\n--\n-- Columns\nwith\n-- why\na as (1);\n"),
+            "with\n-- why\na as (1)"
+        );
     }
 }

@@ -1,11 +1,11 @@
 //! What a file still gives away, as far as its looks tell.
 //!
-//! Knows shapes and field names, and no names: an engine that is called like a pseudonym is taken
-//! for one, a bare host name for a word.
+//! Knows shapes, wordings and field names, and no names: an engine that is called like a pseudonym is
+//! taken for one, a host that no wording tells for a word.
 
 use std::borrow::Cow;
 
-use super::fields::Role;
+use super::fields::{Role, is_label};
 use super::names::PSEUDONYM;
 use super::redactor::CLIENT_PSEUDONYM;
 use super::shapes::{next_place, shape_at};
@@ -33,11 +33,13 @@ pub fn check_line(line: &Line<'_>) -> Vec<Finding> {
         let name = match quoted.role {
             Role::Engine if !is_engine_pseudonym(&text) => Some("an engine id"),
             Role::Client if !is_client_pseudonym(&text) => Some("a client id"),
+            Role::Host if may_name(&text) => Some("a host"),
+            Role::User if may_name(&text) => Some("a user"),
             _ => None,
         };
         if let Some(what) = name {
             findings.push(Finding { at: quoted.at, what, text: text.into_owned() });
-        } else if is_row {
+        } else if is_row && !(quoted.role == Role::Label && is_label(&text)) {
             let is_plain = text.len() == quoted.raw.len();
             each_shape(&text, |at, finding| {
                 findings.push(Finding { at: quoted.at + if is_plain { at } else { 0 }, ..finding });
@@ -74,12 +76,17 @@ pub(super) fn each_shape(text: &str, mut take: impl FnMut(usize, Finding)) {
     }
 }
 
+/// Whether a host's or a user's field names one: no number, and no placeholder.
+pub(super) fn may_name(text: &str) -> bool {
+    text.contains(char::is_alphabetic) && !text.contains('<') && !super::is_pseudonym(text)
+}
+
 /// Whether an engine's id can be a pseudonym, or names nothing.
-fn is_engine_pseudonym(id: &str) -> bool {
+pub(super) fn is_engine_pseudonym(id: &str) -> bool {
     id.is_empty() || id == "<engine>" || has_hex_behind(id, PSEUDONYM)
 }
 
-fn is_client_pseudonym(id: &str) -> bool {
+pub(super) fn is_client_pseudonym(id: &str) -> bool {
     id.is_empty() || (has_hex_behind(id, CLIENT_PSEUDONYM) && id.len() == CLIENT_PSEUDONYM.len() + 16)
 }
 

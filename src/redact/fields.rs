@@ -2,6 +2,8 @@
 //!
 //! Names decide, because unknown events and fields are data that must be redacted too.
 
+use super::dotted::is_domain;
+
 /// What a field's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -11,6 +13,10 @@ pub enum Role {
     EngineKeys,
     /// What a caller named its request.
     Client,
+    /// A host, or a list of hosts.
+    Host,
+    /// A user of the machines.
+    User,
     /// A word of the router, as long as [`is_label`] holds; text otherwise.
     Label,
     /// Anything.
@@ -52,6 +58,8 @@ pub fn role_of(key: &str) -> Role {
         | "mode"
         | "schema" => Role::Label,
         _ if is_engine_field(key) => Role::Engine,
+        _ if is_last_part(key, &USERS) => Role::User,
+        _ if is_last_part(key, &HOSTS) => Role::Host,
         _ => Role::Text,
     }
 }
@@ -65,9 +73,41 @@ fn is_engine_field(key: &str) -> bool {
         .any(|noun| key.strip_suffix(noun).is_some_and(|before| before.is_empty() || before.ends_with('_')))
 }
 
-/// Whether a label field's value can only be a word of the router, whatever engines are called.
+/// What fields of later releases may call a host, and a user.
+const HOSTS: [&str; 16] = [
+    "host",
+    "hostname",
+    "host_name",
+    "node",
+    "node_name",
+    "nodename",
+    "fqdn",
+    "addr",
+    "address",
+    "machine",
+    "peer",
+    "pod",
+    "pod_name",
+    "server_name",
+    "remote_ip",
+    "local_ip",
+];
+const USERS: [&str; 3] = ["user", "username", "user_name"];
+
+/// `remote_host`, `hosts`: whether a key ends with one of the nouns.
+fn is_last_part(key: &str, nouns: &[&str]) -> bool {
+    let one = key.strip_suffix("es").filter(|key| key.ends_with("ss")).or_else(|| key.strip_suffix('s'));
+    [Some(key), one].into_iter().flatten().any(|key| {
+        nouns.iter().any(|noun| {
+            key.strip_suffix(noun).is_some_and(|before| before.is_empty() || before.ends_with('_'))
+        })
+    })
+}
+
+/// Whether a label field's value can only be a word of the router, or a class of Python, whatever
+/// engines are called.
 pub fn is_label(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+    value.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.')) && !is_domain(value)
 }
 
 /// The field names of one word, which an engine may be called, too. As keys they stay.
@@ -139,7 +179,7 @@ mod tests {
         for key in ["iid", "prefill_iid", "engines", "engine_ids", "failed_engine", "recorded_producer"] {
             assert_eq!(role_of(key), Role::Engine, "{key}");
         }
-        for key in ["wave_id", "rid", "peers", "engineer", "miid", "consumed", "status"] {
+        for key in ["wave_id", "rid", "engineer", "miid", "consumed", "status"] {
             assert_eq!(role_of(key), Role::Text, "{key}");
         }
     }

@@ -1,4 +1,4 @@
-//! What must go before a journal is published: engine ids, client ids, URLs, addresses and hosts.
+//! What must go before a journal is published: engine ids, client ids, URLs, addresses, hosts, users.
 //!
 //! Two passes over the same bytes: an engine's id can stand in a text before any field names it.
 //! The first learns [`Names`], of damaged lines too; the second writes the rows that can be read,
@@ -9,7 +9,7 @@
 //! |---|---|
 //! | which field holds what, by its name | [`fields`] |
 //! | the strings of a line, good or damaged | [`strings`] |
-//! | URLs, addresses and `host:port` in a text | [`shapes`] |
+//! | URLs, addresses, hosts and users in a text | [`shapes`], `dotted`, `wording` |
 //! | names to be replaced, words that pseudonyms may not be | [`Names`] |
 //! | pseudonyms, and texts without names | [`Redactor`], [`Key`] |
 //! | a row with all its fields | `rows` |
@@ -17,15 +17,18 @@
 //! | what a file still gives away | [`mod@check`] |
 
 pub mod check;
+mod dotted;
 pub mod fields;
 mod key;
 mod names;
+mod order;
 mod redactor;
 mod rows;
 pub mod shapes;
 pub mod sink;
 mod source;
 pub mod strings;
+mod wording;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +46,11 @@ use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind, read_line};
 use crate::journal::row::Row;
 use crate::journal::write::write_row;
+
+/// Whether a word can be a pseudonym that stands for an engine or a client.
+fn is_pseudonym(word: &str) -> bool {
+    check::is_engine_pseudonym(word) || check::is_client_pseudonym(word)
+}
 
 /// What became of one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +76,7 @@ pub struct Report {
     pub accounts: Vec<Account>,
     /// How many engines have a pseudonym.
     pub engines: usize,
-    /// How many hosts of URLs were learned.
+    /// How many hosts were learned.
     pub hosts: usize,
 }
 

@@ -10,8 +10,11 @@ use super::shapes::{is_word, next_place, port, shape_at, word_end};
 /// How a pseudonym of a client id begins.
 pub const CLIENT_PSEUDONYM: &str = "client-";
 
-/// Stands for a host that was seen in a URL.
+/// Stands for a host that was seen in a URL, or told by the words around it.
 const HOST: &str = "<host>";
+
+/// Stands for a user who was seen in a path or before a host.
+const USER: &str = "<user>";
 
 /// Stands for the beginning of a name at the end of a text that was cut off there.
 const CUT: &str = "<cut>";
@@ -35,6 +38,7 @@ pub struct Redactor {
 struct Name {
     name: String,
     becomes: String,
+    /// A host or a user, whose case does not matter.
     is_host: bool,
 }
 
@@ -46,7 +50,8 @@ impl Redactor {
         let of_hosts = names.hosts().map(|host| (host, HOST, true));
         let mut by_word: HashMap<String, Vec<Name>> = HashMap::new();
         let mut longest = 0;
-        for (name, becomes, is_host) in of_engines.chain(of_hosts) {
+        let of_users = names.users().map(|user| (user, USER, true));
+        for (name, becomes, is_host) in of_engines.chain(of_hosts).chain(of_users) {
             let entry = Name { name: name.to_owned(), becomes: becomes.to_owned(), is_host };
             by_word.entry(first_word(name, 0).to_lowercase()).or_default().push(entry);
             longest = longest.max(name.len());
@@ -74,7 +79,7 @@ impl Redactor {
         format!("{CLIENT_PSEUDONYM}{}", &self.key.hash("client", id)[..16])
     }
 
-    /// A text with every engine, host, URL, address and `host:port` in it replaced.
+    /// A text with every engine, host, user, URL and address in it replaced.
     ///
     /// Where several begin at one place, the longest goes.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -87,9 +92,14 @@ impl Redactor {
         let client = client.filter(|id| !id.is_empty());
         let mut redacted = replace(text, |at, is_inside| {
             let name = if is_inside { None } else { self.name_at(text, at, client) };
-            longest([place_at(text, at), name]).map(|found| with_port(text, found)).or_else(|| {
-                (is_cut && self.is_cut_name(&text[at..], client)).then_some((text.len(), Cow::Borrowed(CUT)))
-            })
+            let cut = || (text.len(), Cow::Borrowed(CUT));
+            let is_cut = || is_cut && self.is_cut_name(&text[at..], client);
+            match longest([place_at(text, at), name]) {
+                // The beginning of a name looks like a host, too.
+                Some((end, becomes)) if becomes == HOST && end == text.len() && is_cut() => Some(cut()),
+                Some(found) => Some(with_port(text, found)),
+                None => is_cut().then(cut),
+            }
         });
         // What was left can look like a place beside what stands there now: `c10::` before a host.
         while let Cow::Owned(text) = &redacted {
@@ -306,10 +316,10 @@ mod tests {
         for (text, becomes) in [
             ("d0", "engine-1"),
             ("d0 d00 xd0 d0-a d_d0 d0.", "engine-1 d00 xd0 d0-a d_d0 engine-1."),
-            ("d0.rack/1: d0.rack/12", "engine-2: engine-1.rack/12"),
+            ("d0.rack/1: d0.rack/12 d0.7", "engine-2: <host>/12 engine-1.7"),
             ("(/dev/3) x/dev/3 /dev/34", "(engine-4) x/dev/3 /dev/34"),
             ("Ü ü ÜÜ éd0", "engine-5 ü ÜÜ éd0"),
-            ("gpu7.INTERNAL is down, gpu7 not", "<host> is down, gpu7 not"),
+            ("gpu7.INTERNAL is down, gpu7 too", "<host> is down, <host> too"),
             ("d0:8000 e://d0", "<host> <url>"),
             (r"a\nd0 b\nd00 %2Fd0 \d0", r"a\nengine-1 b\nd00 %2Fengine-1 \engine-1"),
             ("D0", "D0"),
@@ -368,6 +378,6 @@ mod tests {
         ] {
             assert_eq!(cut(end), becomes, "{end}");
         }
-        assert_eq!(redactor.text("at decode-engine-7"), "at decode-engine-7");
+        assert_eq!(redactor.text("no decode-engine-7"), "no decode-engine-7");
     }
 }

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::check::may_name;
 use super::fields::{Role, is_field_word, is_label, role_of};
 use super::redactor::Redactor;
-use super::shapes::is_word;
+use super::shapes::{Shape, is_word};
 use crate::journal::build::Build;
 use crate::journal::event::Event;
 use crate::journal::object::Object;
@@ -164,17 +165,27 @@ impl Of<'_> {
         match (value, role) {
             (Value::String(id), Role::Engine) => *id = self.redactor.engine(id).to_owned(),
             (Value::String(id), Role::Client) => *id = self.redactor.client(id),
+            (Value::String(name), Role::Host) => self.name(name, Shape::Host),
+            (Value::String(name), Role::User) => self.name(name, Shape::User),
             (Value::String(label), Role::Label) => self.replace_unless_label(label),
             (Value::String(text), _) => self.replace(text),
             (Value::Object(object), Role::EngineKeys) => self.engine_keys(object),
             (Value::Object(object), _) => self.object(object),
             (Value::Array(items), role) => {
                 for item in items {
-                    let is_engine = role == Role::Engine && item.is_string();
-                    self.value(item, if is_engine { Role::Engine } else { Role::Text });
+                    let is_name = matches!(role, Role::Engine | Role::Host | Role::User) && item.is_string();
+                    self.value(item, if is_name { role } else { Role::Text });
                 }
             }
             (Value::Null | Value::Bool(_) | Value::Number(_), _) => {}
+        }
+    }
+
+    /// A host or a user, whatever it is called.
+    fn name(&self, name: &mut String, shape: Shape) {
+        self.replace(name);
+        if may_name(name) {
+            shape.placeholder().clone_into(name);
         }
     }
 

@@ -1,9 +1,13 @@
-//! What looks like a URL, an address or `host:port`, whatever it is called.
+//! What looks like a URL, an address, a host or a user, whatever it is called.
 //!
 //! When in doubt it does: `status:503` goes as `host:port`, and no text that is lost so changes a
-//! number.
+//! number. Names with dots are judged by [`super::dotted`], others by the words around them
+//! ([`super::wording`]).
 
 use std::net::Ipv6Addr;
+
+use super::wording::{Told, told_at};
+use super::{dotted, is_pseudonym};
 
 /// What a part of a text looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +18,10 @@ pub enum Shape {
     Address,
     /// A name and a port.
     HostPort,
+    /// A name with dots, or one that the words around it tell.
+    Host,
+    /// A user, a host behind `@` included.
+    User,
 }
 
 impl Shape {
@@ -22,7 +30,8 @@ impl Shape {
         match self {
             Self::Url => "<url>",
             Self::Address => "<address>",
-            Self::HostPort => "<host>",
+            Self::HostPort | Self::Host => "<host>",
+            Self::User => "<user>",
         }
     }
 
@@ -32,6 +41,8 @@ impl Shape {
             Self::Url => "a URL",
             Self::Address => "an address",
             Self::HostPort => "a host with a port",
+            Self::Host => "a host",
+            Self::User => "a user",
         }
     }
 }
@@ -40,7 +51,7 @@ impl Shape {
 const SCHEME_ENDS: [&str; 3] = ["://", ":\\/\\/", "%3A%2F%2F"];
 
 /// A host name has at most 253 bytes. The bound keeps hostile text from costing its square.
-const LONGEST_NAME: usize = 256;
+pub(super) const LONGEST_NAME: usize = 256;
 
 /// An IPv6 address has at most 45 bytes, and a port behind it.
 const LONGEST_ADDRESS: usize = 64;
@@ -77,15 +88,32 @@ pub fn next_place(text: &str, at: usize) -> usize {
 }
 
 /// The shape that begins at `at`, and its end. A word must begin there, or something else than a
-/// word, or see [`next_place`].
+/// word, or see [`next_place`]. What can be a pseudonym is none.
 pub fn shape_at(text: &str, at: usize) -> Option<(Shape, usize)> {
+    any_shape_at(text, at).filter(|(shape, end)| *shape != Shape::Host || !is_pseudonym(&text[at..*end]))
+}
+
+/// As [`shape_at`], also of what a pseudonym is called like.
+pub(super) fn any_shape_at(text: &str, at: usize) -> Option<(Shape, usize)> {
     if let Some(end) = url(text, at) {
         return Some((Shape::Url, end));
     }
     if let Some(end) = ipv6_in_brackets(text, at).or_else(|| ipv6(text, at)).or_else(|| ipv4(text, at)) {
         return Some((Shape::Address, port(text, end).unwrap_or(end)));
     }
-    host_port(text, at).map(|end| (Shape::HostPort, end))
+    if let Some(end) = user_at_host(text, at) {
+        return Some((Shape::User, end));
+    }
+    if let Some(end) = host_port(text, at) {
+        return Some((Shape::HostPort, end));
+    }
+    let told = told_at(text, at);
+    match (dotted_host(text, at), told) {
+        (Some(end), _) => Some((Shape::Host, end)),
+        (None, Some((Told::Host, end))) => Some((Shape::Host, end)),
+        (None, Some((Told::User, end))) => Some((Shape::User, end)),
+        (None, None) => None,
+    }
 }
 
 /// Calls `take` with the host of everything that looks like a URL, unless it is an address.
@@ -100,13 +128,21 @@ pub fn each_url_host<'t>(text: &'t str, mut take: impl FnMut(&'t str)) {
         let authority = &rest[..rest.find(stops).unwrap_or(rest.len())];
         let host = authority.rsplit('@').next().unwrap_or(authority);
         let host = host[..run_end(host, 0, is_name)].trim_end_matches('.');
+        // `dns:///gpu7:8000`: a resolver has no authority.
+        let host = match text[..colon].ends_with("dns") && host.is_empty() {
+            true => {
+                let path = rest.trim_start_matches('/');
+                path[..run_end(path, 0, is_name)].trim_end_matches('.')
+            }
+            false => host,
+        };
         if !host.is_empty() && ipv4(host, 0) != Some(host.len()) {
             take(host);
         }
     }
 }
 
-fn is_name(c: char) -> bool {
+pub(super) fn is_name(c: char) -> bool {
     is_word(c) || c == '.'
 }
 
@@ -116,7 +152,7 @@ fn run_end(text: &str, at: usize, belongs: impl Fn(char) -> bool) -> usize {
 }
 
 /// The end of a run of at most `most` bytes, at a character's end.
-fn bounded_end(text: &str, at: usize, most: usize, belongs: impl Fn(char) -> bool) -> usize {
+pub(super) fn bounded_end(text: &str, at: usize, most: usize, belongs: impl Fn(char) -> bool) -> usize {
     let mut to = text.len().min(at + most);
     while !text.is_char_boundary(to) {
         to -= 1;
@@ -171,11 +207,50 @@ fn is_decimal(bytes: &[u8], at: usize) -> bool {
 fn host_port(text: &str, at: usize) -> Option<usize> {
     let colon = bounded_end(text, at, LONGEST_NAME, is_name);
     let end = port(text, colon)?;
+    if dotted::is_file(&text[at..colon]) || is_behind_dot(text, at) {
+        return None;
+    }
     let has_letter = text[at..colon].chars().any(char::is_alphabetic);
     (has_letter && ipv6(text, colon + 1).is_none()).then_some(end)
 }
 
-fn ipv4(text: &str, at: usize) -> Option<usize> {
+/// The end of `user@host`, its port included; also of `'user'@'host'`.
+fn user_at_host(text: &str, at: usize) -> Option<usize> {
+    const QUOTES: [char; 3] = ['\'', '"', '`'];
+    let user = bounded_end(text, at, LONGEST_NAME, |c| is_name(c) || c == '+');
+    let sign = text[user..].strip_prefix(QUOTES).unwrap_or(&text[user..]);
+    let host = sign.strip_prefix('@')?;
+    let host = if sign.len() < text.len() - user { host.strip_prefix(QUOTES).unwrap_or(host) } else { host };
+    let from = text.len() - host.len();
+    let end = bounded_end(text, from, LONGEST_NAME, is_name);
+    let end = from + text[from..end].trim_end_matches('.').len();
+    let is_version = || {
+        let number = text[from..end].strip_prefix('v').unwrap_or(&text[from..end]);
+        number.starts_with(|c: char| c.is_ascii_digit()) && ipv4(text, from) != Some(end)
+    };
+    let is_user =
+        user > at && end > from && &text[at..user] != "sha256" && !text[from..end].starts_with("sha256");
+    let is_number = is_version() && !text[from..end].contains('-');
+    (is_user && !is_number).then(|| port(text, end).unwrap_or(end))
+}
+
+/// The end of a name with dots that is a host's. It begins at `at`, and not before.
+fn dotted_host(text: &str, at: usize) -> Option<usize> {
+    let end = bounded_end(text, at, LONGEST_NAME, is_name);
+    let run = &text[at..end];
+    let run = run[..run.find("..").unwrap_or(run.len())].trim_end_matches('.');
+    let is_host = !is_behind_dot(text, at)
+        && run.contains('.')
+        && dotted::is_host(run, &text[..at], &text[at + run.len()..]);
+    is_host.then_some(at + run.len())
+}
+
+/// Whether a name with dots began before.
+fn is_behind_dot(text: &str, at: usize) -> bool {
+    text[..at].strip_suffix('.').is_some_and(|before| before.ends_with(is_word))
+}
+
+pub(super) fn ipv4(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut end = at;
     for part in 0..4 {

@@ -10,7 +10,9 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::fields::{Role, is_label, role_of};
+use super::order::{self, Row, Term};
 use super::{Key, Names, Redactor};
+use crate::query::kind::ColumnKind;
 use crate::query::run::Sink;
 use crate::store::export::write_journal;
 
@@ -82,12 +84,37 @@ pub struct Redacting<'r, S> {
     columns: Vec<Column>,
     names: Vec<String>,
     client: Option<usize>,
+    /// The statement whose rows come sorted by what they do not show.
+    sql: Option<String>,
+    terms: Vec<Term>,
+    /// The rows that wait to be sorted.
+    rows: Vec<Row>,
 }
 
 impl<'r, S: Sink> Redacting<'r, S> {
     /// A sink before `sink`.
     pub fn new(sink: S, redactor: &'r Redactor) -> Self {
-        Self { sink, redactor, columns: Vec::new(), names: Vec::new(), client: None }
+        Self {
+            sink,
+            redactor,
+            columns: Vec::new(),
+            names: Vec::new(),
+            client: None,
+            sql: None,
+            terms: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Has the rows, which come in the order of this statement, sorted by what is shown. They are kept for
+    /// that when a column that is redacted decides on their order.
+    pub fn sorted_as(&mut self, sql: &str) {
+        self.sql = Some(sql.to_owned());
+    }
+
+    /// Whether a column's text is another when it is shown.
+    fn is_redacted(&self, at: usize) -> bool {
+        !matches!(self.columns[at], Column::Kept | Column::Field(Role::Label))
     }
 
     fn text(&self, at: usize, text: &str, client: Option<&str>) -> String {
@@ -101,6 +128,11 @@ impl<'r, S: Sink> Redacting<'r, S> {
                     self.redactor.field(&self.names[at], &mut json, client);
                     json.to_string()
                 }
+                _ if matches!(role, Role::Host | Role::User) => {
+                    let mut name = serde_json::Value::from(text);
+                    self.redactor.field(&self.names[at], &mut name, client);
+                    name.as_str().unwrap_or_default().to_owned()
+                }
                 _ if role == Role::Engine => self.redactor.engine(text).to_owned(),
                 _ => self.redactor.text_of_client(text, client).into_owned(),
             },
@@ -109,10 +141,17 @@ impl<'r, S: Sink> Redacting<'r, S> {
 }
 
 impl<S: Sink> Sink for Redacting<'_, S> {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        self.sink.kinds(kinds);
+    }
+
     fn columns(&mut self, names: &[String]) -> Result<()> {
         self.columns = names.iter().map(|name| column_of(name)).collect();
         self.client = names.iter().position(|name| name == "client_rid");
         self.names = names.to_vec();
+        let terms = self.sql.as_deref().map(|sql| order::terms(sql, names)).unwrap_or_default();
+        let decides = terms.iter().any(|term| self.is_redacted(term.column));
+        self.terms = if decides { terms } else { Vec::new() };
         self.sink.columns(names)
     }
 
@@ -134,10 +173,19 @@ impl<S: Sink> Sink for Redacting<'_, S> {
             .zip(&redacted)
             .map(|(cell, redacted)| redacted.as_ref().map_or(*cell, |text| ValueRef::Text(text.as_bytes())))
             .collect();
-        self.sink.row(&cells)
+        if self.terms.is_empty() {
+            return self.sink.row(&cells);
+        }
+        self.rows.push(cells.iter().map(order::kept).collect::<Result<_>>()?);
+        Ok(())
     }
 
     fn end(&mut self) -> Result<()> {
+        let is_redacted: Vec<bool> = (0..self.columns.len()).map(|at| self.is_redacted(at)).collect();
+        order::sort(&mut self.rows, &self.terms, &is_redacted);
+        for row in std::mem::take(&mut self.rows) {
+            self.sink.row(&row.iter().map(ValueRef::from).collect::<Vec<_>>())?;
+        }
         self.sink.end()
     }
 }

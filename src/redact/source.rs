@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::ingest::spool::Spool;
 use crate::journal::compression::unpacked;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Ending, Line, Lines};
+use crate::stdio;
 
 /// An input, and what its first reading found.
 #[derive(Debug)]
@@ -36,8 +38,8 @@ impl Source {
     pub fn open(input: &Input) -> Result<Self> {
         let label = input.label();
         let bytes = match input {
-            Input::Stdin => spool(&mut io::stdin()),
-            Input::File(path) => open_file(path),
+            Input::Stdin => spool(&mut stdio::stdin()),
+            Input::File(path) | Input::Stream(path) => open_file(path),
         };
         let bytes = bytes.with_context(|| format!("cannot read {label}"))?;
         Ok(Self { label, bytes, seen: None })
@@ -62,7 +64,7 @@ impl Source {
         // What was appended meanwhile may hold names that were not learned.
         let limit = self.seen.map_or(u64::MAX, |(len, _)| len);
         let mut digest = Xxh3::new();
-        let (bytes, _) = file.and_then(unpacked).with_context(cannot)?;
+        let bytes = file.and_then(unpacked).with_context(cannot)?.bytes;
         let input = Digesting { input: bytes.take(limit), digest: &mut digest };
         let mut lines = Lines::new(input, Ending::Complete);
         while let Some(line) = lines.next_line().with_context(cannot)? {
@@ -76,15 +78,15 @@ impl Source {
     }
 }
 
-fn open_file(path: &Path) -> io::Result<Bytes> {
+fn open_file(path: &Path) -> Result<Bytes> {
     let mut file = File::open(path)?;
     if file.metadata()?.is_file() { Ok(Bytes::File(path.to_owned())) } else { spool(&mut file) }
 }
 
-fn spool(stream: &mut dyn Read) -> io::Result<Bytes> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(stream, &mut file)?;
-    Ok(Bytes::Spooled(file))
+fn spool(stream: &mut dyn Read) -> Result<Bytes> {
+    let mut spool = Spool::new(Some(PathBuf::from(".")))?;
+    spool.fill(stream, u64::MAX)?;
+    Ok(Bytes::Spooled(spool.from(0)?))
 }
 
 fn from_start(mut file: File) -> io::Result<File> {

@@ -32,7 +32,8 @@ pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Asked, String> {
             if since.is_empty() && until.is_empty() {
                 return Err(format!("{text:?}: give a time before or after the two dots"));
             }
-            let moment = |text: &str| if text.is_empty() { Ok(None) } else { time::moment(text, now).map(Some) };
+            let moment =
+                |text: &str| if text.is_empty() { Ok(None) } else { time::moment(text, now).map(Some) };
             asked.since = moment(since)?;
             asked.until = moment(until)?;
         } else {

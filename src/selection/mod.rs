@@ -55,6 +55,28 @@ pub struct Asked {
     pub by: By,
 }
 
+impl Asked {
+    /// The flags that ask for this.
+    fn flags(&self) -> Vec<String> {
+        let named = |flag: &str, values: &[String]| -> Vec<String> {
+            values.iter().map(|value| format!("--{flag} {value}")).collect()
+        };
+        let time =
+            |flag: &str, moment: &Option<Moment>| moment.as_ref().map(|at| format!("--{flag} {}", at.text));
+        let length =
+            |flag: &str, length_s: Option<f64>| length_s.map(|length_s| format!("--{flag} {length_s}"));
+        let mut flags = named("run", &self.runs);
+        flags.extend(named("release", &self.releases));
+        flags.extend(named("source", &self.sources));
+        flags.extend([time("since", &self.since), time("until", &self.until)].into_iter().flatten());
+        let own = [length("from", self.from_s), length("to", self.to_s), length("last", self.last_s)];
+        flags.extend(own.into_iter().flatten());
+        flags.extend(self.settled.then(|| "--settled".to_owned()));
+        flags.extend((self.by != By::Run).then(|| format!("--by {}", self.by)));
+        flags
+    }
+}
+
 /// A row of `selection`: of a run, what arrived from `from_s` on and before `to_s`, belongs to a scope.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -85,6 +107,10 @@ pub struct Selection {
     pub emptied_by: Option<String>,
     /// Whether nothing was chosen, so that the view of the database says the same.
     pub is_default: bool,
+    /// What it was chosen by, as on the command line.
+    pub flags: Vec<String>,
+    /// What the estimated wall time of its runs rests on, and of how many of them.
+    pub bases: Vec<(String, usize)>,
 }
 
 impl Selection {
@@ -144,7 +170,8 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
     };
     let mut parts: Vec<(&Run, Window)> = Vec::new();
     for run in &chosen {
-        let settles_at = tail_of(run).filter(|_| asked.settled).zip(run.last_s).map(|(tail_s, last_s)| last_s - tail_s);
+        let settles_at =
+            tail_of(run).filter(|_| asked.settled).zip(run.last_s).map(|(tail_s, last_s)| last_s - tail_s);
         if let Some(window) = windows::of(asked, run, settles_at) {
             parts.push((run, window));
         }
@@ -158,7 +185,8 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
         notes.clear();
     }
     let is_default = *asked == Asked::default();
-    Ok(Selection { emptied_by: emptied_by.filter(|_| rows.is_empty()), rows, notes, is_default })
+    let emptied_by = emptied_by.filter(|_| rows.is_empty());
+    Ok(Selection { emptied_by, rows, notes, is_default, flags: asked.flags(), bases: notes::bases(&parts) })
 }
 
 /// The selection of one run, whole.

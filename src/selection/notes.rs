@@ -1,5 +1,6 @@
 //! What a reader of an answer must know of its selection, in words.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::SystemTime;
 
@@ -67,6 +68,15 @@ fn tail_s(connection: &Connection, run_id: i64) -> Result<Option<f64>> {
     Ok(find.query_row([run_id], |row| row.get(0)).optional()?)
 }
 
+/// What the wall time of the runs rests on, and of how many.
+pub(super) fn bases(parts: &[(&Run, Window)]) -> Vec<(String, usize)> {
+    let mut bases: BTreeMap<&str, usize> = BTreeMap::new();
+    for basis in parts.iter().filter_map(|(run, _)| run.wall_basis.as_deref()) {
+        *bases.entry(basis).or_default() += 1;
+    }
+    bases.into_iter().map(|(basis, runs)| (basis.to_owned(), runs)).collect()
+}
+
 /// The notes on a selection.
 pub(super) fn of(
     connection: &Connection,
@@ -132,7 +142,8 @@ fn still_growing(parts: &[(&Run, Window)], growing: &[Growing]) -> Option<String
         [(run, _)] => format!("run {} is still written", run.run),
         several => format!("{} runs are still written", several.len()),
     };
-    let tail = longest.map(|tail_s| format!(" (99 of 100 end within {} s)", rounded(tail_s))).unwrap_or_default();
+    let tail =
+        longest.map(|tail_s| format!(" (99 of 100 end within {} s)", rounded(tail_s))).unwrap_or_default();
     Some(format!(
         "{which}: requests that still run are not in the journal, and the slow ones are missing more often{tail}; \
          --settled leaves that end out"

@@ -178,7 +178,8 @@ pub(super) struct Current {
 
 /// For each journal, rotated parts and all, the run with the latest arrival in its newest source.
 pub(super) fn current(connection: &Connection) -> Result<Vec<Current>> {
-    let mut sources = connection.prepare("select source_id, path from sources where run_rows > 0 order by source_id")?;
+    let mut sources =
+        connection.prepare("select source_id, path from sources where run_rows > 0 order by source_id")?;
     let sources: Vec<(i64, String)> =
         sources.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
     // Of each journal: how new its newest part is by its name, and that part.

@@ -1,13 +1,14 @@
 //! The groups of an answer: which scope each part of a run belongs to, cut by time where that is asked.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use anyhow::Result;
 use chrono::DateTime;
 
+use super::Row;
 use super::runs::Run;
 use super::windows::Window;
-use super::Row;
 use crate::exit::Failure;
 
 /// What the groups of an answer are.
@@ -28,6 +29,20 @@ pub enum By {
     Wall(i64),
     /// One a stretch of so many seconds of a run, from its zero.
     RunTime(i64),
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run => f.write_str("run"),
+            Self::All => f.write_str("all"),
+            Self::Release => f.write_str("release"),
+            Self::Source => f.write_str("source"),
+            Self::Folder => f.write_str("folder"),
+            Self::Wall(stretch_s) => write!(f, "{stretch_s}s"),
+            Self::RunTime(stretch_s) => write!(f, "run,{stretch_s}s"),
+        }
+    }
 }
 
 /// The words of [`By::parse`], for messages and help.
@@ -189,8 +204,12 @@ fn by_wall(parts: &[(&Run, Window)], stretch_s: i64) -> Result<Vec<Row>> {
             reached.insert(number);
         }
     }
-    // A stretch that no run covers has a row too: of the run before it, in which nothing arrived then.
-    touched.sort_by_key(|part| part.0.last);
+    // A stretch that no run covers has a row too: of the run before it, in which nothing arrived then. Of several
+    // that end in one stretch, the last one.
+    let end_of = |(_, run, window, offset_s): &(Stretches, &Run, Window, f64)| {
+        window.to_s.min(run.last_s.unwrap_or(window.to_s)) + offset_s
+    };
+    touched.sort_by(|one, other| one.0.last.cmp(&other.0.last).then(end_of(one).total_cmp(&end_of(other))));
     for number in first..=last {
         if reached.contains(&number) {
             continue;
@@ -265,7 +284,8 @@ mod tests {
         let one = run("a", 10.0, 30.0, 1_795_960_790.0 - 10.0);
         let two = run("bb", 0.0, 10.0, 1_795_960_930.0);
         let rows = cut(&[(&one, WHOLE), (&two, WHOLE)], By::Wall(60)).expect("few scopes");
-        let found: Vec<_> = rows.iter().map(|row| (row.scope.as_str(), row.run_id, row.from_s, row.to_s)).collect();
+        let found: Vec<_> =
+            rows.iter().map(|row| (row.scope.as_str(), row.run_id, row.from_s, row.to_s)).collect();
         assert_eq!(
             found,
             [

@@ -129,7 +129,11 @@ fn first_moment<Z: TimeZone>(zone: &Z, day: NaiveDate, text: &str) -> Result<f64
 /// # Errors
 /// In words.
 pub fn length(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text:?} is no length of time: write seconds, or numbers with units as in 90s, 5m, 1h30m, 7d");
+    let wrong = || {
+        format!(
+            "{text:?} is no length of time: write seconds, or numbers with units as in 90s, 5m, 1h30m, 7d"
+        )
+    };
     let is_plain = |byte: u8| byte.is_ascii_digit() || byte == b'.';
     if !text.is_empty() && text.bytes().all(is_plain) {
         return text.parse::<f64>().ok().filter(|seconds| seconds.is_finite()).ok_or_else(wrong);
@@ -147,8 +151,8 @@ pub fn length(text: &str) -> Result<f64, String> {
 
 /// The units of [`length`].
 const UNITS: [&str; 18] = [
-    "ms", "s", "sec", "secs", "second", "seconds", "m", "min", "mins", "minute", "minutes", "h", "hour", "hours",
-    "d", "day", "days", "w",
+    "ms", "s", "sec", "secs", "second", "seconds", "m", "min", "mins", "minute", "minutes", "h", "hour",
+    "hours", "d", "day", "days", "w",
 ];
 
 #[cfg(test)]
@@ -192,8 +196,24 @@ mod tests {
     #[test]
     fn a_time_that_could_mean_two_things_is_refused_with_the_form_wanted() {
         let two_readings = [
-            "02/03/2026", "29.11.2026", "2026-11-31", "14", "14h05", "5M", "1y", "", "26-11-29", "-5m", "5 m ago",
-            "2026-1-2", "14:05:99", "24:00", "1795961100", "inf", "nan", "tomorrow",
+            "02/03/2026",
+            "29.11.2026",
+            "2026-11-31",
+            "14",
+            "14h05",
+            "5M",
+            "1y",
+            "",
+            "26-11-29",
+            "-5m",
+            "5 m ago",
+            "2026-1-2",
+            "14:05:99",
+            "24:00",
+            "1795961100",
+            "inf",
+            "nan",
+            "tomorrow",
         ];
         for text in two_readings {
             let error = at(text).expect_err(text);
@@ -205,9 +225,16 @@ mod tests {
 
     #[test]
     fn a_length_is_seconds_or_numbers_with_units() {
-        for (text, seconds) in
-            [("0", 0.0), ("2", 2.0), ("1.5", 1.5), ("1e3", 1000.0), ("5m", 300.0), ("1h30m", 5400.0), ("250ms", 0.25), ("2d", 172_800.0)]
-        {
+        for (text, seconds) in [
+            ("0", 0.0),
+            ("2", 2.0),
+            ("1.5", 1.5),
+            ("1e3", 1000.0),
+            ("5m", 300.0),
+            ("1h30m", 5400.0),
+            ("250ms", 0.25),
+            ("2d", 172_800.0),
+        ] {
             assert_eq!(length(text), Ok(seconds), "{text}");
         }
         for text in ["", "-1", "5x", "1M", "m", "1e999", "inf", "NaN", "5 apples", "1y"] {

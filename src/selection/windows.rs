@@ -75,7 +75,8 @@ pub(super) fn emptied_by(asked: &Asked, runs: &[&Run]) -> String {
         .collect();
     let own_words = own_words.join(" ");
     let lives = || runs.iter().filter_map(|run| Some(run.last_s? - run.first_s?));
-    let longest = || lives().reduce(f64::max).map(|span_s| format!(": the longest run spans {} s", rounded(span_s)));
+    let longest =
+        || lives().reduce(f64::max).map(|span_s| format!(": the longest run spans {} s", rounded(span_s)));
     let reach = || reach(runs).map(|reach| format!(": the runs reach {reach}"));
     let (which, there) = if let Some(which) = alone(&wall_words, wall) {
         (which, reach())
@@ -94,7 +95,10 @@ pub(super) fn emptied_by(asked: &Asked, runs: &[&Run]) -> String {
 
 /// From when to when the runs reach, in wall time.
 fn reach(runs: &[&Run]) -> Option<String> {
-    let walls = || runs.iter().filter_map(|run| Some((run.first_s? + run.wall_offset_s?, run.last_s? + run.wall_offset_s?)));
+    let walls = || {
+        runs.iter()
+            .filter_map(|run| Some((run.first_s? + run.wall_offset_s?, run.last_s? + run.wall_offset_s?)))
+    };
     let from = walls().map(|(from, _)| from).reduce(f64::min)?;
     let to = walls().map(|(_, to)| to).reduce(f64::max)?;
     Some(format!("from {} to {}", crate::text::wall_time(from)?, crate::text::wall_time(to)?))
@@ -106,12 +110,7 @@ mod tests {
     use crate::selection::time::Moment;
 
     fn run() -> Run {
-        Run {
-            first_s: Some(100.0),
-            last_s: Some(700.0),
-            wall_offset_s: Some(1_000_000.0),
-            ..Run::named("r")
-        }
+        Run { first_s: Some(100.0), last_s: Some(700.0), wall_offset_s: Some(1_000_000.0), ..Run::named("r") }
     }
 
     fn wall(unix_s: f64) -> Option<Moment> {
@@ -123,7 +122,10 @@ mod tests {
         let of = |asked: Asked| of(&asked, &run(), None).map(|window| (window.from_s, window.to_s));
         assert_eq!(of(Asked::default()), Some((OPEN_FROM, OPEN_TO)));
         assert_eq!(of(Asked { from_s: Some(10.0), ..Asked::default() }), Some((110.0, OPEN_TO)));
-        assert_eq!(of(Asked { from_s: Some(10.0), to_s: Some(20.0), ..Asked::default() }), Some((110.0, 120.0)));
+        assert_eq!(
+            of(Asked { from_s: Some(10.0), to_s: Some(20.0), ..Asked::default() }),
+            Some((110.0, 120.0))
+        );
         assert_eq!(of(Asked { last_s: Some(50.0), ..Asked::default() }), Some((650.0, OPEN_TO)));
         assert_eq!(of(Asked { since: wall(1_000_300.0), ..Asked::default() }), Some((300.0, OPEN_TO)));
         let until = Asked { until: wall(1_000_300.0), last_s: Some(50.0), ..Asked::default() };
@@ -148,7 +150,8 @@ mod tests {
 
     #[test]
     fn only_what_is_settled_counts_back_from_there() {
-        let settled = |asked: Asked| of(&asked, &run(), Some(650.0)).map(|window| (window.from_s, window.to_s));
+        let settled =
+            |asked: Asked| of(&asked, &run(), Some(650.0)).map(|window| (window.from_s, window.to_s));
         assert_eq!(settled(Asked::default()), Some((OPEN_FROM, 650.0)));
         assert_eq!(settled(Asked { last_s: Some(50.0), ..Asked::default() }), Some((600.0, 650.0)));
     }

@@ -9,6 +9,7 @@ pub mod export;
 pub mod forgotten;
 mod inference;
 mod kept;
+pub mod location;
 mod places;
 pub mod rejects;
 pub mod rows;
@@ -16,15 +17,19 @@ mod runs;
 pub mod schema;
 pub mod slos;
 pub mod sources;
+pub mod temporary;
 pub mod terminals;
 mod wall;
 pub mod write;
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -49,29 +54,75 @@ const SPILL_KIB: u32 = 64 * 1024;
 /// When there is none, it is not ours, it is of another version, or it cannot be read.
 pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     let shown = path.display();
-    refuse_folder(path)?;
-    if !path.exists() {
+    if !is_there(path)? {
+        if let Some(folder) = missing_folder(path) {
+            bail!("no database at {shown}: there is no folder {}", folder.display());
+        }
+        if let Ok(target) = path.read_link() {
+            bail!("no database at {shown}: it is a link to {}, which is not there", target.display());
+        }
         bail!("no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another");
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)
-        .with_context(|| format!("cannot open the database {shown}"))?;
+    let mut connection =
+        Connection::open_with_flags(as_file(path), flags).map_err(|error| explain(path, error.into()))?;
     wait_when_busy(&mut connection, busy_timeout)?;
     match schema::version(&connection).map_err(|error| explain(path, error))? {
         schema::Version::Ours(version) if version == schema::LATEST => {}
         schema::Version::Ours(version) => return Err(Unready::Older(version).into()),
         schema::Version::Empty => return Err(Unready::Empty.into()),
     }
+    temporary::avoid_for_reading(&connection).map_err(|error| explain(path, error.into()))?;
     // All that is asked of this connection is asked of one moment, also while an ingest commits.
     connection.execute_batch("begin")?;
     Ok(connection)
 }
 
-fn refuse_folder(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        bail!("{} is a folder, not a database: `--db PATH` names a file", path.display());
+/// Whether there is a file that may be a database. SQLite has one message for whatever is wrong with it,
+/// and waits for ever to read a pipe.
+///
+/// # Errors
+/// When something else is there, or it cannot be read.
+pub fn is_there(path: &Path) -> Result<bool> {
+    let shown = path.display();
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => {
+            bail!("{shown} is a folder, not a database: `--db PATH` names a file")
+        }
+        Ok(metadata) if !metadata.is_file() => {
+            bail!("{shown} is no regular file, which a database is: `--db PATH` names another")
+        }
+        Ok(_) => {
+            // Not by opening it: whoever closes a file gives back every lock of the process on it.
+            let access = rustix::fs::access(path, rustix::fs::Access::READ_OK);
+            access.with_context(|| format!("cannot read the database {shown}"))?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("cannot read the database {shown}")),
     }
-    Ok(())
+}
+
+/// The folder that a file would be in, if there is none.
+fn missing_folder(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+}
+
+/// A path that SQLite takes for nothing else: it reads `file:x` as a URI, and `:memory:` as no file.
+fn as_file(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
+}
+
+/// The file of a database. [`Connection::path`] knows only names in UTF-8.
+///
+/// # Errors
+/// When SQLite does not tell.
+pub fn file_of(connection: &Connection) -> rusqlite::Result<PathBuf> {
+    let sql = "select file from pragma_database_list where name = 'main'";
+    connection.query_row(sql, [], |row| {
+        let name = row.get_ref(0)?.as_bytes()?;
+        Ok(PathBuf::from(OsStr::from_bytes(name)))
+    })
 }
 
 /// A database that an ingest makes ready.
@@ -105,6 +156,14 @@ thread_local! {
     static PATIENCE_MS: Cell<u64> = const { Cell::new(0) };
 }
 
+/// Whether the program was asked to end.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// From now on nobody waits for a lock any more: the program was asked to end.
+pub fn stop_waiting() {
+    IS_ENDING.store(true, Ordering::Relaxed);
+}
+
 /// Waits for a lock by asking every millisecond. SQLite's own waiting asks ten times a second once it
 /// has waited a while, and never meets the short pause between two batches of another ingest.
 ///
@@ -113,7 +172,8 @@ thread_local! {
 fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
     PATIENCE_MS.set(u64::try_from(busy_timeout.as_millis()).unwrap_or(u64::MAX));
     connection.busy_handler(Some(|asked| {
-        let waits = u64::try_from(asked).is_ok_and(|asked| asked < PATIENCE_MS.get());
+        let is_patient = u64::try_from(asked).is_ok_and(|asked| asked < PATIENCE_MS.get());
+        let waits = is_patient && !IS_ENDING.load(Ordering::Relaxed);
         if waits {
             std::thread::sleep(Duration::from_millis(1));
         } else {
@@ -130,18 +190,22 @@ fn wait_when_busy(connection: &mut Connection, busy_timeout: Duration) -> rusqli
 /// # Errors
 /// As [`open_to_read`], but for a missing or an older database.
 pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> {
-    let shown = path.display();
-    refuse_folder(path)?;
+    if !is_there(path)?
+        && let Some(folder) = missing_folder(path)
+    {
+        bail!("cannot make the database {}: there is no folder {}", path.display(), folder.display());
+    }
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)
-        .with_context(|| format!("cannot open the database {shown}"))?;
+    let mut connection =
+        Connection::open_with_flags(as_file(path), flags).map_err(|error| explain(path, error.into()))?;
     wait_when_busy(&mut connection, busy_timeout)?;
     let version = schema::version(&connection).map_err(|error| explain(path, error))?;
     let opened = (|| {
         if version == schema::Version::Empty {
             connection.pragma_update(None, "page_size", PAGE_SIZE)?;
         }
+        temporary::avoid_for_writing(&connection)?;
         let is_new = schema::migrate(&mut connection)?;
         // Foreign keys are not enforced while loading: the writer takes every key from the row it
         // refers to, and `verify` checks them. The bundled SQLite would.
@@ -174,7 +238,11 @@ fn switch_to_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::R
     let started = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "wal") {
-            Err(error) if is_busy(&error) && started.elapsed() < busy_timeout => {
+            Err(error)
+                if is_busy(&error)
+                    && started.elapsed() < busy_timeout
+                    && !IS_ENDING.load(Ordering::Relaxed) =>
+            {
                 std::thread::sleep(Duration::from_millis(1));
             }
             switched => return switched,
@@ -216,7 +284,7 @@ pub fn settle(path: &Path) -> Result<()> {
         return Ok(());
     }
     match Connection::open_with_flags(
-        path,
+        as_file(path),
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     ) {
         Ok(connection) => close(connection).map_err(|error| explain(path, error)),
@@ -253,7 +321,17 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
             "cannot open the database {shown}: the file or its folder cannot be written, which this \
              needs (also for reading, while an ingest has it open)"
         ),
-        Some(ErrorCode::DiskFull) => format!("no space left for the database {shown}"),
+        Some(ErrorCode::DiskFull) => match temporary::trouble() {
+            Some(trouble) => {
+                format!("no space left for the database {shown}, or for temporary files: {trouble}")
+            }
+            // What filled the folder is gone when the statement is.
+            None => format!("no space left for the database {shown}, or for {}", temporary::in_words()),
+        },
+        Some(ErrorCode::SystemIoFailure) if is_without_temporary_folder(&error) => {
+            let trouble = temporary::trouble().unwrap_or_else(|| "TMPDIR names one".to_owned());
+            format!("there is no folder for temporary files of the database {shown}: {trouble}")
+        }
         Some(ErrorCode::SystemIoFailure) => format!(
             "the database {shown} cannot be read or written: the disk fails, or a quota or a limit on the size \
              of files is reached"
@@ -263,12 +341,20 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     error.context(message)
 }
 
+/// Whether SQLite found no folder for temporary files.
+fn is_without_temporary_folder(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error);
+    error.is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_GETTEMPPATH)
+}
+
 /// Says in words, wherever it was met, that the database cannot be read. Only once.
 pub fn explain_damage(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
-    let is_damage = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure));
+    // Who only reads needs room for temporary files.
+    let is_damage =
+        matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure | ErrorCode::DiskFull));
     let is_said =
-        error.chain().any(|cause| cause.to_string().contains(&format!("database {} ", path.display())));
+        error.chain().any(|cause| cause.to_string().contains(&format!("the database {}", path.display())));
     if is_damage && !is_said { explain(path, error) } else { error }
 }
 

@@ -29,6 +29,26 @@ pub(super) struct RunIn<'c> {
     pub is_late: bool,
 }
 
+/// Which gaps of a run changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// Those of a source from an offset on.
+    From {
+        source_id: i64,
+        byte_offset: u64,
+    },
+    All,
+}
+
+impl Changed {
+    fn source_and_offset(self) -> (Option<i64>, Option<u64>) {
+        match self {
+            Self::From { source_id, byte_offset } => (Some(source_id), Some(byte_offset)),
+            Self::All => (None, None),
+        }
+    }
+}
+
 /// What the next row of a run in a source needs to know of those before it.
 #[derive(Debug, Default)]
 pub(super) struct Writing {
@@ -38,8 +58,10 @@ pub(super) struct Writing {
     pub open_from: Option<u64>,
     /// Whether the first one changed since the last commit.
     pub moved: bool,
-    /// Since the last commit: the offset of the first gap that changed.
+    /// Since the last commit: the offset of the first gap that changed. When rows came out of their order it
+    /// can be any gap.
     pub changed_from: Option<u64>,
+    pub is_recast: bool,
     /// Since the last commit: the latest time of writing.
     pub latest_s: Option<f64>,
 }
@@ -61,6 +83,12 @@ impl Writing {
             )?
             .query_row([run_id, source_id], |row| row.get(0))?;
         Ok(Self { last, open_from, ..Self::default() })
+    }
+
+    /// Which gaps changed since the last commit. Asked once.
+    pub(super) fn take_changed(&mut self, source_id: i64) -> Option<Changed> {
+        let from = self.changed_from.take().map(|byte_offset| Changed::From { source_id, byte_offset });
+        if std::mem::take(&mut self.is_recast) { Some(Changed::All) } else { from }
     }
 
     fn is_behind(&self, byte_offset: u64) -> bool {
@@ -118,9 +146,7 @@ impl Writing {
                      and (after_offset is null or after_offset > ?3)",
             )?
             .execute(params![run_id, source_id, byte_offset, at])?;
-        if before + after > 0 {
-            self.change(0);
-        }
+        self.is_recast |= before + after > 0;
         Ok(())
     }
 }
@@ -174,7 +200,8 @@ fn find_nearest(rows: &mut rusqlite::Rows<'_>, gaps: &mut [Gap]) -> Result<()> {
     // First only within the stretch between two of the events.
     while let Some(row) = rows.next()? {
         let (run_id, source_id, byte_offset, at) = written(row)?;
-        let next = gaps.partition_point(|gap| gap.place().cmp(&(run_id, source_id, byte_offset)) == Ordering::Less);
+        let next =
+            gaps.partition_point(|gap| gap.place().cmp(&(run_id, source_id, byte_offset)) == Ordering::Less);
         let is_ours = |gap: &&mut Gap| (gap.run_id, gap.source_id) == (run_id, source_id);
         if let Some(gap) = gaps.get_mut(next).filter(is_ours)
             && gap.before.is_none_or(|(_, before)| before < byte_offset)
@@ -206,7 +233,8 @@ fn find_nearest(rows: &mut rusqlite::Rows<'_>, gaps: &mut [Gap]) -> Result<()> {
 }
 
 /// Stored rows that have a time of writing, with it.
-const WRITTEN: &str = "select run_id, source_id, byte_offset, arrived + duration_s as written_s from terminals
+const WRITTEN: &str =
+    "select run_id, source_id, byte_offset, arrived + duration_s as written_s from terminals
          where abs(arrived + duration_s) <= 1.7976931348623157e308
      union all
      select run_id, source_id, byte_offset, at from events where clock = 'monotonic' and at is not null";
@@ -234,7 +262,7 @@ impl Writer<'_> {
         if is_late {
             // What stands around it is looked for once, at the commit.
             self.late_gaps.push(gap);
-            writing.change(0);
+            writing.is_recast = true;
             return if self.late_gaps.len() < TOGETHER { Ok(()) } else { self.save_late_gaps() };
         }
         writing.open_from = Some(writing.open_from.unwrap_or(byte_offset));
@@ -247,7 +275,9 @@ impl Writer<'_> {
         let mut gaps = std::mem::take(&mut self.late_gaps);
         gaps.sort_by_key(Gap::place);
         for gaps in gaps.chunk_by_mut(|one, other| one.shares_rows_with(other)) {
-            let sql = format!("select run_id, source_id, byte_offset, written_s from ({WRITTEN}) where run_id = ?1 and source_id = ?2");
+            let sql = format!(
+                "select run_id, source_id, byte_offset, written_s from ({WRITTEN}) where run_id = ?1 and source_id = ?2"
+            );
             let mut find = self.connection.prepare_cached(&sql)?;
             find_nearest(&mut find.query([gaps[0].run_id, gaps[0].source_id])?, gaps)?;
             for gap in gaps {
@@ -258,13 +288,13 @@ impl Writer<'_> {
     }
 }
 
-/// The bounds of a run's wall clock by its lifecycle events from an offset of a source on, or by all of them.
+/// The bounds of a run's wall clock by its lifecycle events that stand in these gaps.
 pub(super) fn lifecycle_bounds(
     connection: &Connection,
     run_id: i64,
-    from: Option<(i64, u64)>,
+    changed: Changed,
 ) -> Result<Option<(f64, f64)>> {
-    let (source_id, offset) = from.unzip();
+    let (source_id, offset) = changed.source_and_offset();
     let bounds: (Option<f64>, Option<f64>) = connection
         .prepare_cached(
             "select max(e.at - g.written_after_s), min(e.at - g.written_before_s)
@@ -278,15 +308,15 @@ pub(super) fn lifecycle_bounds(
     Ok(bounds.0.zip(bounds.1))
 }
 
-/// Works out the places of events that do not say them, from an offset of a source on, or of the whole run.
+/// Works out the places of events that stand in these gaps.
 pub(super) fn place(
     connection: &Connection,
     run_id: i64,
-    from: Option<(i64, u64)>,
+    changed: Changed,
     wall_offset_s: Option<f64>,
     first_s: Option<f64>,
 ) -> Result<()> {
-    let (source_id, offset) = from.unzip();
+    let (source_id, offset) = changed.source_and_offset();
     connection
         .prepare_cached(
             "update events set place_s = found.place_s

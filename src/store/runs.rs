@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::inference::Home;
 use super::kept::Kept;
-use super::places::{self, Writing};
+use super::places::{self, Changed, Writing};
 use super::wall::{Bounds, Estimate};
 use super::write::Writer;
 
@@ -146,7 +146,7 @@ pub(super) fn fill_wall_clocks(connection: &Connection) -> Result<()> {
         let estimate = stored.bounds().estimate();
         stored.save(connection, run_id, &estimate)?;
         let offset_s = estimate.offset.map(|guess| guess.offset_s);
-        places::place(connection, run_id, None, offset_s, stored.first_s)?;
+        places::place(connection, run_id, Changed::All, offset_s, stored.first_s)?;
     }
     Ok(())
 }
@@ -183,7 +183,13 @@ impl Writer<'_> {
         let met_before = met_before.query_row(params![source_id, run_id], |row| row.get(0)).optional()?;
         if let Some(first_offset) = met_before {
             let writing = Writing::load(self.connection, source_id, run_id)?;
-            return Ok(Run { run_id: Some(run_id), met_in: source_id, first_offset, writing, ..Run::default() });
+            return Ok(Run {
+                run_id: Some(run_id),
+                met_in: source_id,
+                first_offset,
+                writing,
+                ..Run::default()
+            });
         }
         let certainty = self.take_build(Home::Runs, run_id)?;
         self.connection
@@ -231,7 +237,7 @@ impl Writer<'_> {
             }
             let file = writing.latest_s.take().zip(written_by_s).map(|(latest, by)| by - latest);
             let times = run.times.take();
-            let changed = writing.changed_from.take().map(|from| (run.met_in, from));
+            let changed = writing.take_changed(run.met_in);
             if times.is_some() || file.is_some() || changed.is_some() {
                 let dropped = save_clocks(self.connection, run_id, times, file, changed)?;
                 self.notices.extend(dropped);
@@ -248,7 +254,7 @@ fn save_clocks(
     run_id: i64,
     times: Option<(f64, f64)>,
     file: Option<f64>,
-    changed: Option<(i64, u64)>,
+    changed: Option<Changed>,
 ) -> Result<Vec<String>> {
     let before = Stored::load(connection, run_id)?;
     if let Some((first, last)) = times {
@@ -260,16 +266,21 @@ fn save_clocks(
             )?
             .execute(params![run_id, first, last])?;
     }
-    let found = match changed {
-        Some(_) => places::lifecycle_bounds(connection, run_id, changed)?,
-        None => None,
+    let lifecycle = match changed {
+        None => before.lifecycle,
+        // A row that came late can be nearer than those that were held to be the nearest.
+        Some(Changed::All) => places::lifecycle_bounds(connection, run_id, Changed::All)?,
+        Some(changed) => {
+            let found = places::lifecycle_bounds(connection, run_id, changed)?;
+            let all = [before.lifecycle, found].into_iter().flatten();
+            all.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)))
+        }
     };
-    let lifecycle = [before.lifecycle, found].into_iter().flatten();
     let now = Stored {
         run: before.run.clone(),
         started_s: before.started_s,
         first_s: before.first_s.into_iter().chain(times.map(|(first, _)| first)).reduce(f64::min),
-        lifecycle: lifecycle.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1))),
+        lifecycle,
         file: before.file.into_iter().chain(file).reduce(f64::min),
     };
     let (was, is) = (before.bounds(), now.bounds());
@@ -279,9 +290,8 @@ fn save_clocks(
     }
     let offset_s = |estimate: &Estimate| estimate.offset.map(|guess| guess.offset_s);
     let has_moved = (offset_s(&old), before.first_s) != (offset_s(&new), now.first_s);
-    if has_moved || changed.is_some() {
-        let from = changed.filter(|_| !has_moved);
-        places::place(connection, run_id, from, offset_s(&new), now.first_s)?;
+    if let Some(changed) = if has_moved { Some(Changed::All) } else { changed } {
+        places::place(connection, run_id, changed, offset_s(&new), now.first_s)?;
     }
     let dropped = [
         (Dropped::File, new.drops_file && !old.drops_file),

@@ -8,10 +8,12 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
 
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Params, Result, params};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::journal::files;
 use crate::journal::lines::{FINGERPRINT_LEN, Position};
 use crate::journal::pieces::next_beginning;
 
@@ -20,7 +22,7 @@ use crate::journal::pieces::next_beginning;
 pub struct Source {
     /// Its key.
     pub source_id: i64,
-    /// The name it was last read under.
+    /// The name it was last read under, as [`files::to_text`] has it; `-` of standard input.
     pub path: String,
     /// The file it was read from.
     pub file: Option<FileId>,
@@ -92,13 +94,28 @@ impl Source {
         Ok(self.position_in(file, &head)?.is_some())
     }
 
+    /// Whether something was read of it, and a file that begins with `head` may hold that.
+    pub fn may_begin(&self, head: &[u8]) -> bool {
+        self.offset > 0 && self.begins(head)
+    }
+
     fn position(&self, head: Vec<u8>, tail: Vec<u8>) -> Position {
         Position { offset: self.offset, lines: self.lines, head, tail }
     }
 
+    /// The name it was last read under, as the file system has it.
+    pub fn file_path(&self) -> PathBuf {
+        files::from_text(&self.path)
+    }
+
+    /// Whether it came by a way that is not there any more, standard input above all.
+    pub fn is_stream(&self) -> bool {
+        self.path == "-" || files::descriptor(&self.file_path()).is_some()
+    }
+
     /// Whether the name it was last read under still leads to the file that it was read from.
     pub fn is_at_its_path(&self) -> bool {
-        let there = std::fs::metadata(&self.path);
+        let there = std::fs::metadata(self.file_path());
         self.file.is_some() && there.is_ok_and(|metadata| self.file == Some(FileId::of(&metadata)))
     }
 
@@ -109,7 +126,7 @@ impl Source {
 }
 
 /// A file as its file system knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId {
     device: i64,
     inode: i64,
@@ -127,16 +144,33 @@ impl FileId {
 /// # Errors
 /// When the database cannot be read.
 pub fn load_all(connection: &Connection) -> Result<Vec<Source>> {
-    const SQL: &str = "select s.source_id, s.path, s.device, s.inode, s.offset_bytes, s.lines,
+    load(connection, &format!("{SELECT} order by s.offset_bytes desc, s.source_id"), [])
+}
+
+/// Brings sources that were loaded before up to date with what was read of some of them since.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn load_again(connection: &Connection, known: &mut Vec<Source>, moved: &[i64]) -> Result<()> {
+    known.retain(|source| !moved.contains(&source.source_id));
+    for source_id in moved {
+        known.extend(load(connection, &format!("{SELECT} where s.source_id = ?1"), [source_id])?);
+    }
+    known.sort_by_key(|source| (std::cmp::Reverse(source.offset), source.source_id));
+    Ok(())
+}
+
+const SELECT: &str = "select s.source_id, s.path, s.device, s.inode, s.offset_bytes, s.lines,
             s.run_rows, s.ambiguous_runs, s.head_hash, s.tail_hash,
             exists (select 1 from rejects as r where r.source_id = s.source_id),
             exists (select 1 from builds as b where b.source_id = s.source_id),
             a.offset_bytes, a.lines
         from sources as s
-        left join rereads as a on a.source_id = s.source_id
-        order by s.offset_bytes desc, s.source_id";
-    let mut statement = connection.prepare_cached(SQL)?;
-    let rows = statement.query_map([], |row| {
+        left join rereads as a on a.source_id = s.source_id";
+
+fn load(connection: &Connection, sql: &str, parameters: impl Params) -> Result<Vec<Source>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(parameters, |row| {
         let device: Option<i64> = row.get(2)?;
         let inode: Option<i64> = row.get(3)?;
         let run_rows: u64 = row.get(6)?;
@@ -220,7 +254,12 @@ pub fn recognise_unpacked<R: Read>(
 ) -> io::Result<(R, Option<Resumption>)> {
     let mut bytes = open()?;
     let mut head = Vec::new();
-    read_up_to(&mut bytes, FINGERPRINT_LEN as u64, &mut head)?;
+    // Of an archive that is cut off, what comes before the cut is read: it says so again there.
+    if let Err(error) = read_up_to(&mut bytes, FINGERPRINT_LEN as u64, &mut head)
+        && head.is_empty()
+    {
+        return Err(error);
+    }
     let mut candidates: Vec<&Source> = known.iter().filter(|source| source.begins(&head)).collect();
     candidates.sort_by_key(|source| source.offset);
     let mut all_found = Vec::new();
@@ -405,7 +444,8 @@ pub struct Progress<'p> {
 pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Result<()> {
     connection.execute(
         "update sources
-         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8
+         set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8,
+             written_by_s = coalesce(?9, written_by_s)
          where source_id = ?1 and offset_bytes <= ?5",
         params![
             source_id,
@@ -416,6 +456,7 @@ pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Re
             to.lines,
             hash(to.head),
             hash(to.tail),
+            to.written_by_s,
         ],
     )?;
     // A stream that began before the source was to be read again goes on behind, and leaves this.

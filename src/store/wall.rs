@@ -143,7 +143,10 @@ mod tests {
         assert_eq!((all.low, all.high), (Some(100.0), Some(103.0)));
         assert_eq!(guess(all), Some((101.5, Some(1.5), "lifecycle")));
         // Ten seconds are narrow enough, a bit more is not.
-        assert_eq!(guess(of(Some((0.0, 200.0)), Some(100.0), Some(110.0))), Some((105.0, Some(5.0), "lifecycle")));
+        assert_eq!(
+            guess(of(Some((0.0, 200.0)), Some(100.0), Some(110.0))),
+            Some((105.0, Some(5.0), "lifecycle"))
+        );
         let wide = of(Some((0.0, 200.0)), Some(100.0), Some(110.5));
         assert_eq!((wide.low, wide.high), (Some(100.0), Some(110.5)));
         assert_eq!(guess(wide), Some((100.0, None, "start")));
@@ -179,10 +182,10 @@ mod tests {
     fn absurd_times_give_finite_numbers() {
         for bound in [f64::MAX, f64::MIN, 0.0, 1e308] {
             let estimate = of(Some((f64::MIN, f64::MAX)), Some(bound), Some(bound));
-            let guess = estimate.offset.unwrap();
+            let guess = estimate.offset.expect("there are bounds");
             assert!(guess.offset_s.is_finite() && guess.error_s.is_none_or(f64::is_finite), "{bound}");
         }
-        let widest = of(Some((f64::MIN, f64::MAX)), None, None).offset.unwrap();
+        let widest = of(Some((f64::MIN, f64::MAX)), None, None).offset.expect("there are bounds");
         assert_eq!((widest.offset_s, widest.error_s), (0.0, Some(f64::MAX)));
     }
 }

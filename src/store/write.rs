@@ -222,11 +222,38 @@ impl<'c> Writer<'c> {
     /// # Errors
     /// When the database cannot be written; then nothing since [`Writer::begin`] is kept.
     pub fn commit(&mut self, read: &Progress<'_>) -> Result<Vec<String>> {
+        let notices = self.save(read)?;
+        self.connection.execute_batch("commit")?;
+        Ok(notices)
+    }
+
+    /// Writes how far the current source was read, and what is only remembered. The transaction goes on, with
+    /// another source perhaps.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn save(&mut self, read: &Progress<'_>) -> Result<Vec<String>> {
         self.save_runs(read.written_by_s)?;
         self.save_source()?;
         sources::advance(self.connection, self.source.source_id, read)?;
-        self.connection.execute_batch("commit")?;
         Ok(std::mem::take(&mut self.notices))
+    }
+
+    /// Marks a place in the transaction, up to which everything is saved.
+    ///
+    /// # Errors
+    /// When SQLite cannot.
+    pub fn mark(&mut self) -> Result<()> {
+        self.connection.execute_batch("savepoint mark")
+    }
+
+    /// Undoes what was written since the mark; the transaction goes on.
+    ///
+    /// # Errors
+    /// When SQLite cannot undo it.
+    pub fn roll_back_to_mark(&mut self) -> Result<()> {
+        self.clear();
+        self.connection.execute_batch("rollback to mark; release mark")
     }
 
     /// Commits rows that were read late, so many of them terminals and events. Builds of runs become what
@@ -236,7 +263,10 @@ impl<'c> Writer<'c> {
     /// As [`Writer::commit`].
     pub fn commit_late(&mut self, run_rows: u64) -> Result<Vec<String>> {
         self.source.run_rows += run_rows;
-        self.save_runs(None)?;
+        // They stood in what was read.
+        let sql = "select written_by_s from sources where source_id = ?1";
+        let written_by_s = self.connection.query_row(sql, [self.source.source_id], |row| row.get(0))?;
+        self.save_runs(written_by_s)?;
         self.infer_again()?;
         self.save_source()?;
         self.connection.execute_batch("commit")?;

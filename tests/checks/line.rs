@@ -20,6 +20,18 @@ pub fn check(data: &[u8]) {
 }
 
 fn check_line(line: &[u8]) {
+    if let Some(rest) = line.strip_prefix(b"\xef\xbb\xbf") {
+        check_line(rest);
+        // A mark says nothing; a second one does.
+        if !rest.starts_with(b"\xef\xbb\xbf") {
+            let places = |content, by| match content {
+                Content::Pieces(pieces) => pieces.iter().map(|piece| (piece.at + by, piece.len)).collect(),
+                _ => Vec::new(),
+            };
+            assert_eq!(places(read_line(line), 0), places(read_line(rest), 3));
+        }
+        return;
+    }
     let is_blank = line.iter().all(|byte| b" \t\r".contains(byte));
     let content = read_line(line);
     match &content {

@@ -6,6 +6,23 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use crate::harness::{Lab, Run};
+
+/// What the program answers to a query with flags.
+#[track_caller]
+pub(crate) fn ask<S: AsRef<str>>(lab: &Lab, question: &[S]) -> Answer {
+    Answer::from_objects(&query(lab, question, "json").stdout)
+}
+
+/// A query with flags, in a format.
+#[track_caller]
+pub(crate) fn query<S: AsRef<str>>(lab: &Lab, question: &[S], format: &str) -> Run {
+    let mut arguments = vec!["query"];
+    arguments.extend(question.iter().map(AsRef::as_ref));
+    arguments.extend(["--format", format]);
+    lab.run(&arguments).exits(0)
+}
+
 /// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
@@ -52,14 +69,6 @@ impl Answer {
                 cells
             })
             .collect();
-        Self { columns, rows }
-    }
-
-    /// From what the reference writes.
-    #[track_caller]
-    pub(crate) fn from_reference(mut answer: Value) -> Self {
-        let columns = serde_json::from_value(answer["columns"].take()).unwrap();
-        let rows = serde_json::from_value(answer["rows"].take()).unwrap();
         Self { columns, rows }
     }
 

@@ -3,7 +3,7 @@
 use chrono::Utc;
 use serde_json::json;
 
-use crate::harness::{Lab, Run, has_program};
+use crate::harness::{Lab, Run, has_program, project};
 use crate::reckoning::{TARGETS, alike, lab, met, near, reference, row, share};
 
 const RUN: &str = "1795000000-a";
@@ -92,6 +92,49 @@ fn percentiles_have_the_ends_of_the_definitions() {
         ),
         "{text}"
     );
+}
+
+#[test]
+fn a_percentile_without_ends_is_undecided() {
+    let lab = lab(&[(0..3).map(|at| met(RUN, at, f64::from(at), true)).collect()]);
+    check(&lab, &["--max-p99-ttft", "9", "--confident"]).exits(7);
+    check(&lab, &["--max-p99-ttft", "9"]).exits(0);
+}
+
+#[test]
+fn a_run_without_requests_breaks_a_least_rate() {
+    let event = |at: f64| {
+        format!(
+            "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{RUN}\", \"event\": \"below_floor\", \
+             \"at\": {at:?}, \"live_prefill\": 0, \"min_prefill\": 1}}"
+        )
+    };
+    let lab = lab(&[vec![event(1.0), event(11.0)]]);
+    let idle = check(&lab, &["--min-rate", "0.1"]);
+    assert!(idle.stdout.contains("offered_per_s 0, at least 0.1 (0 requests in 10 s)"), "{}", idle.stdout);
+    idle.exits(6);
+    check(&lab, &["--min-rate", "0.1", "--min-requests", "1"]).exits(7);
+}
+
+#[test]
+fn statements_in_order_sort_nothing() {
+    let lab = four_of_five();
+    let database = lab.database();
+    for (name, index) in [
+        ("requests", "INDEX sqlite_autoindex_terminals_1"),
+        ("completed", "COVERING INDEX terminals_completed"),
+        ("not-completed", "COVERING INDEX terminals_not_completed"),
+    ] {
+        let sql = std::fs::read_to_string(project().join(format!("queries/ordered/{name}.sql"))).unwrap();
+        let mut explain = database.prepare(&format!("explain query plan {sql}")).unwrap();
+        let steps =
+            explain.raw_query().mapped(|row| row.get::<_, String>(3)).collect::<Result<Vec<_>, _>>().unwrap();
+        assert_eq!(
+            steps,
+            [format!("SEARCH t USING {index} (run_id=? AND arrived>? AND arrived<?)")],
+            "{name}"
+        );
+    }
 }
 
 #[test]
@@ -306,6 +349,13 @@ fn routers_of_a_fleet_are_ordered_by_wall_time() {
     let found = check(&lab, &[&ask[..], &TARGETS[..]].concat()).exits(0).json();
     alike(&found["limits"][0]["low"], &expected["low"]);
     alike(&found["limits"][0]["high"], &expected["high"]);
+
+    // Intervals of queries and `compare` read the same requests otherwise.
+    let ask_again =
+        [&["query", "attainment", "--by", "all", "--intervals", "--format", "json"], &TARGETS[..]].concat();
+    let again = lab.run(&ask_again).exits(0).json();
+    alike(&again[0]["attainment_low"], &expected["low"]);
+    alike(&again[0]["attainment_high"], &expected["high"]);
 
     // Run after run, what they share is not seen, and the interval is narrower.
     let mut by_run = by_wall;

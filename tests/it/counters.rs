@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::answer::ask;
+use crate::answers::reference;
 use crate::harness::{self, Lab};
 use crate::plain;
-use crate::queries::{ask, reference};
 
 // ---------------------------------------------------------------- the routers' own counters
 
@@ -536,7 +537,7 @@ fn legs_are_as_many_as_the_attempts_of_every_request() {
         assert!(wrong.is_empty(), "{}: {wrong:?}", journal.display());
         if has_python {
             let terminals = plain::terminals(&plain::records(&journal).0, None).len();
-            let said: Value = serde_json::from_str(&reference(&["--legs"], &journal, "")).unwrap();
+            let said: Value = serde_json::from_str(&reference(&["--legs"], &[&journal], "")).unwrap();
             let expected = json!({"terminals": terminals, "mismatches": []});
             assert_eq!(said, expected, "{}", journal.display());
         }

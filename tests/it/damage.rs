@@ -6,7 +6,7 @@ use std::process::Command;
 use rusqlite::types::Value;
 use serde_json::Value as Json;
 
-use crate::harness::{Lab, build, has_program, real_journals, terminal};
+use crate::harness::{Lab, build, fixture, gzip, has_program, real_journals, terminal};
 
 const RUN: &str = "1795977936-56e568d1";
 
@@ -581,4 +581,38 @@ fn a_row_that_was_mended_and_is_a_conflict_is_told_as_both() {
     let (at, len) = (first.len() as i64 + 1, second.len() as i64);
     let found: Vec<_> = rejects(&lab).into_iter().map(|r| (r.0, r.1, r.2, r.3)).collect();
     assert_eq!(found, [(2, at, len, "rejected".to_owned()), (2, at, len, "repaired".to_owned())]);
+}
+
+#[test]
+fn issue_13_23_a_byte_order_mark_is_no_bad_line() {
+    let lab = Lab::new();
+    let marked = fixture("given/byte-order-mark.jsonl");
+    assert!(marked.starts_with(b"\xef\xbb\xbf"));
+    lab.write("j.jsonl", &marked);
+    lab.run(&["ingest", "--strict", "j.jsonl"]).exits(0);
+    let stored = |lab: &Lab| {
+        ["builds", "terminals", "events", "rejects"]
+            .map(|table| lab.number(&format!("select count(*) from {table}")))
+    };
+    let plain_lab = Lab::new();
+    plain_lab.write("j.jsonl", fixture("given/five.jsonl"));
+    plain_lab.ingest("j.jsonl");
+    let five = stored(&plain_lab);
+    assert_eq!(five.iter().sum::<i64>(), 5);
+    assert_eq!(stored(&lab), five);
+    lab.run(&["ingest", "--strict", "j.jsonl"]).exits(0).says("nothing new");
+    lab.run(&["verify"]).exits(0);
+    // Before each of joined copies, behind a pipe, packed, before a blank line; and a bad line stays one.
+    let joined = Lab::new();
+    let plain = fixture("given/five.jsonl");
+    joined.write("j.jsonl", [&plain[..], &marked, b"\xef\xbb\xbf\r\n"].concat());
+    joined.run(&["ingest", "--strict", "j.jsonl"]).exits(0);
+    assert_eq!(stored(&joined)[1..], five[1..]);
+    let packed = Lab::new();
+    packed.run_with_stdin(&["ingest", "--strict", "-"], &gzip(&marked)).exits(0);
+    assert_eq!(stored(&packed), five);
+    let bad = Lab::new();
+    bad.write("j.jsonl", b"\xef\xbb\xbfnot json\n");
+    bad.run(&["ingest", "--strict", "j.jsonl"]).exits(3);
+    lab.run(&["redact", "j.jsonl", "-o", "out.jsonl"]).exits(0).says("5 rows, 0 repaired, 0 parts left out");
 }

@@ -195,7 +195,7 @@ fn an_export_of_all_has_every_table_and_query_and_says_where_it_comes_from() {
         .exits(0)
         .says("attainment: left out: no SLO \"default\" is saved");
     lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
-    lab.run(&["export", "--all", "journal", "--dir", "out", "--run", "last"]).exits(0);
+    lab.run(&["export", "--all", "journal", "--dir", "out"]).exits(0);
     let sidecar: Json = serde_json::from_slice(&std::fs::read(lab.path("out/export.json")).unwrap()).unwrap();
     assert_eq!(sidecar["tool"], "narwhal-jq");
     assert_eq!(sidecar["sources"][0]["path"], lab.path("j.jsonl").canonicalize().unwrap().to_str().unwrap());
@@ -209,8 +209,8 @@ fn an_export_of_all_has_every_table_and_query_and_says_where_it_comes_from() {
         let csv = csv_rows(&std::fs::read(lab.path(&format!("out/tables/{table}.csv"))).unwrap(), b',');
         assert_eq!(csv.len() as i64, rows + 1, "{table}");
     }
-    let outcomes = written.iter().find(|one| one["name"] == "outcomes").unwrap();
-    assert_eq!(outcomes["parameters"], json!({"run": "last"}));
+    let goodput = written.iter().find(|one| one["name"] == "goodput").unwrap();
+    assert_eq!((&goodput["parameters"], &goodput["selection"]), (&json!({}), &json!([])));
     let listed = lab.run(&["query"]).stdout;
     let queries = listed.lines().filter(|line| line.starts_with("  ")).count();
     assert_eq!(written.iter().filter(|one| one["kind"] == "query").count(), queries);
@@ -220,7 +220,7 @@ fn an_export_of_all_has_every_table_and_query_and_says_where_it_comes_from() {
 #[test]
 fn a_bare_name_is_the_query_and_an_unknown_one_is_told() {
     let lab = awkward();
-    lab.run(&["export", "runs", "table:runs", "requests", "--dir", "out"]).exits(0);
+    lab.run(&["export", "runs", "table:runs", "table:requests", "--dir", "out"]).exits(0);
     for file in ["queries/runs.csv", "tables/runs.csv", "tables/requests.csv"] {
         assert!(lab.path("out").join(file).exists(), "{file}");
     }
@@ -269,9 +269,7 @@ fn more_rows_than_a_spreadsheet_opens_are_all_written_and_a_warning_names_the_li
 fn a_failed_export_says_so_and_leaves_nothing_behind() {
     let lab = awkward();
     lab.write("in-the-way", "a file");
-    lab.run(&["export", "runs", "--dir", "in-the-way"])
-        .exits(1)
-        .says("cannot make the folder in-the-way/queries");
+    lab.run(&["export", "runs", "--dir", "in-the-way"]).exits(1).says("cannot make the folder in-the-way");
     lab.run(&["export", "runs", "--xlsx", "missing/out.xlsx"]).exits(1).says("cannot write missing/out.xlsx");
     lab.run(&["export", "runs", "--xlsx", "/dev/full"]).exits(1).says("cannot write /dev/full");
     lab.run(&["query", "runs", "-o", "/dev/full"]).exits(1).says("No space left on device");
@@ -286,7 +284,7 @@ fn a_failed_export_says_so_and_leaves_nothing_behind() {
     // A run id that is not there is found out when the query is asked: no file is left of it.
     lab.run(&["export", "outcomes", "--run", "x", "--dir", "out"])
         .exits(1)
-        .says("the query outcomes: no run \"x\"");
+        .says("no run \"x\" in the database");
     assert!(!lab.path("out").exists());
 }
 
@@ -362,4 +360,107 @@ fn a_redacted_export_has_every_number_and_no_name() {
     lab.run(&["export", "table:rejects", "--dir", "out", "--redact"])
         .exits(2)
         .says("rejects cannot be redacted");
+}
+
+#[test]
+fn issue_13_8_full_width_formulas_and_leading_line_feeds_are_guarded() {
+    let lab = Lab::new();
+    lab.write("j.jsonl", fixture("given/formula-characters.jsonl"));
+    lab.ingest("j.jsonl");
+    let text = String::from_utf8(fixture("given/formula-characters.jsonl")).unwrap();
+    let rows = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let clients: Vec<String> = rows.filter_map(|row| row["client_rid"].as_str().map(str::to_owned)).collect();
+    assert!(clients.len() > 4, "{clients:?}");
+    lab.run(&["export", "table:terminals", "--dir", "out"]).exits(0);
+    let rows = csv_rows(&std::fs::read(lab.path("out/tables/terminals.csv")).unwrap(), b',');
+    let mut shown = column(&rows, "client_rid");
+    shown.retain(|cell| !cell.is_empty());
+    // `unicodedata.normalize('NFKC', c)` makes ASCII of each first character.
+    let expected: Vec<String> = clients.iter().map(|client| format!("'{client}")).collect();
+    assert_eq!(shown, expected);
+    lab.run(&["export", "table:terminals", "--dir", "raw", "--raw"]).exits(0);
+    let rows = csv_rows(&std::fs::read(lab.path("raw/tables/terminals.csv")).unwrap(), b',');
+    let mut raw = column(&rows, "client_rid");
+    raw.retain(|cell| !cell.is_empty());
+    assert_eq!(raw, clients);
+}
+
+#[test]
+fn issue_13_20_times_are_dates_and_ratios_are_percent_in_a_workbook() {
+    let test = "issue_13_20_times_are_dates_and_ratios_are_percent_in_a_workbook";
+    let lab = Lab::new();
+    lab.write("j.jsonl", fixture("0.7.0-killed.jsonl"));
+    lab.ingest("j.jsonl");
+    std::fs::create_dir(lab.path("own")).unwrap();
+    lab.write(
+        "own/when.sql",
+        "-- when: when what happened\n-- group: own\n--\n-- Columns\n\
+         --   at | time | Unix seconds\n--   share | ratio | of all\n--   n | count | a number\n\
+         --\n-- Reading it\n--   As it stands.\n\
+         select column1 as at, column2 as share, column3 as n from (values (1795977782.25, 0.4375, 1), \
+         (null, 0.525253, 2), (0, 1, 3), (253402300800.0, null, 4), (-9000000000, 0.0, 5))\n",
+    );
+    let own = |arguments: &[&str]| {
+        let output = lab.command(arguments).env("NARWHAL_JQ_QUERIES", "own").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // `date -u -d @1795977782.25 +%FT%T.%3NZ`
+    assert_eq!(
+        own(&["query", "when", "--format", "csv"]),
+        "at,share,n\n2026-11-29T18:43:02.250Z,0.4375,1\n,0.525253,2\n1970-01-01T00:00:00.000Z,1,3\n\
+         253402300800.0,,4\n1684-10-19T08:00:00.000Z,0.0,5\n"
+    );
+    assert!(
+        own(&["query", "when", "--format", "jsonl"]).starts_with("{\"at\": \"2026-11-29T18:43:02.250Z\", ")
+    );
+    own(&["export", "when", "runs", "table:runs", "outcomes", "--xlsx", "out.xlsx"]);
+    let has_openpyxl = Command::new("python3").args(["-c", "import openpyxl"]).output();
+    if !has_openpyxl.is_ok_and(|output| output.status.success()) {
+        crate::harness::say(&format!("{test}: did not read the workbook, Python has no openpyxl"));
+        return;
+    }
+    let script = "import json, openpyxl\n\
+         book = openpyxl.load_workbook('out.xlsx')\n\
+         def cells(sheet, name):\n\
+         \x20   rows = list(book[sheet].iter_rows())\n\
+         \x20   at = [cell.value for cell in rows[0]].index(name)\n\
+         \x20   return [[row[at].data_type, str(row[at].value), row[at].number_format] for row in rows[1:]]\n\
+         print(json.dumps({'at': cells('when', 'at'), 'share': cells('when', 'share'), 'n': cells('when', 'n'),\n\
+         \x20   'started': cells('runs', 'started_at'), 'table': cells('table runs', 'started_at'),\n\
+         \x20   'shares': cells('outcomes', 'share')}))";
+    let found = python(&lab, script);
+    let date = "yyyy-mm-dd hh:mm:ss.000";
+    assert_eq!(
+        found["at"],
+        json!([
+            ["d", "2026-11-29 18:43:02.250000", date],
+            ["n", "None", "General"],
+            ["d", "1970-01-01 00:00:00", date],
+            ["s", "253402300800.0", "General"],
+            ["s", "1684-10-19T08:00:00.000Z", "General"],
+        ])
+    );
+    assert_eq!(
+        found["share"],
+        json!([
+            ["n", "0.4375", "0.00##%"],
+            ["n", "0.525253", "0.00##%"],
+            ["n", "1", "0.00##%"],
+            ["n", "None", "General"],
+            ["n", "0", "0.00##%"],
+        ])
+    );
+    assert_eq!(found["n"][0], json!(["n", "1", "General"]));
+    // A run's id begins with the Unix second of its start.
+    for run in lab.rows("select run, started_at from runs") {
+        let rusqlite::types::Value::Text(at) = &run[1] else { panic!("{run:?}") };
+        let shown = json!(["d", at.replace('T', " ").trim_end_matches('Z'), date]);
+        for sheet in ["started", "table"] {
+            assert!(found[sheet].as_array().unwrap().contains(&shown), "{shown}: {}", found[sheet]);
+        }
+    }
+    for share in found["shares"].as_array().unwrap() {
+        assert_eq!(share[2], "0.00##%");
+    }
 }

@@ -33,7 +33,18 @@ impl Drop for Follower<'_> {
 
 impl<'l> Follower<'l> {
     fn of(lab: &'l Lab, paths: &[&str]) -> Self {
-        let mut command = lab.command(&[&["ingest", "--follow", "--format", "json"], paths].concat());
+        Self::by(lab, lab.command(&[&["ingest", "--follow", "--format", "json"], paths].concat()))
+    }
+
+    /// One that the shell starts: `$0` is the program.
+    fn by_shell(lab: &'l Lab, script: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_narwhal-jq")]).current_dir(lab.path(""));
+        command.env_remove("NARWHAL_JQ_DB").env("NO_COLOR", "1").stdin(Stdio::null());
+        Self::by(lab, command)
+    }
+
+    fn by(lab: &'l Lab, mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -77,6 +88,25 @@ impl<'l> Follower<'l> {
             assert!(started.elapsed() < Duration::from_secs(30), "{found:?}, not {terminals} and {events}");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn id(&self) -> String {
+        self.child.as_ref().expect("it runs").id().to_string()
+    }
+
+    #[track_caller]
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.id()]).status();
+        assert!(sent.expect("there is `kill`").success());
+    }
+
+    /// Waits for its end: the exit code, its summary and the last that it said.
+    #[track_caller]
+    fn ends_itself(mut self) -> (Option<i32>, String, String) {
+        let child = self.child.take().expect("it runs");
+        let output = child.wait_with_output().expect("it ends");
+        let last = self.said.iter().last().expect("it says why");
+        (output.status.code(), String::from_utf8(output.stdout).expect("it is text"), last)
     }
 
     /// Sends a signal: how it ends, and its summary.
@@ -290,6 +320,329 @@ fn an_archive_that_was_read_is_not_unpacked_again_by_one_that_follows() {
     follower.reaches(7, 4);
     assert_counts(&follower.ends_well(), 10, 5, 3, 0);
     assert_eq!(lab.number("select count(*) from archives"), 2);
+}
+
+fn make_pipe(path: &std::path::Path) {
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, path, kind, 0o600.into(), 0).expect("a pipe can be made");
+}
+
+/// The terminals in a database, which must be sound.
+#[track_caller]
+fn terminals_in(path: &std::path::Path) -> i64 {
+    let database = Connection::open(path).expect("there is a database");
+    let check: String =
+        database.query_row("pragma integrity_check", [], |row| row.get(0)).expect("it can be read");
+    assert_eq!(check, "ok");
+    database.query_row("select count(*) from terminals", [], |row| row.get(0)).expect("it can be read")
+}
+
+#[test]
+fn point_3_a_database_that_is_removed_renamed_or_replaced_ends_it_with_an_error() {
+    for case in ["removed", "renamed", "replaced", "its folder renamed", "its link turned"] {
+        let lab = lab();
+        lab.write(J, rows(1, 1..=5));
+        lab.write("other.jsonl", rows(2, 1..=3));
+        lab.run(&["ingest", "other.jsonl", "--db", "other.db"]).exits(0);
+        fs::create_dir(lab.path("place")).expect("the folder can be written");
+        let database = lab.path("place/n.db");
+        let narwhal = lab.path("narwhal.db");
+        // The follower looks whether rows are there by this name.
+        std::os::unix::fs::symlink("place/n.db", &narwhal).expect("a link can be made");
+        let name = if case == "its link turned" { "narwhal.db" } else { "place/n.db" };
+        let follower = Follower::by(
+            &lab,
+            lab.command(&["ingest", "--follow", "--format", "json", "logs", "--db", name]),
+        );
+        follower.reaches(4, 1);
+        let moved = lab.path("moved.db");
+        let rename =
+            |from: &std::path::Path, to: &std::path::Path| fs::rename(from, to).expect("it is there");
+        let other = lab.path("other.db");
+        match case {
+            "removed" => fs::remove_file(&database).expect("it is there"),
+            "renamed" => rename(&database, &moved),
+            "replaced" => {
+                fs::hard_link(&database, &moved).expect("a link can be made");
+                rename(&other, &database);
+            }
+            "its folder renamed" => rename(&lab.path("place"), &lab.path("elsewhere")),
+            _ => {
+                fs::remove_file(&narwhal).expect("it is there");
+                std::os::unix::fs::symlink("other.db", &narwhal).expect("a link can be made");
+            }
+        }
+        let (code, summary, said) = follower.ends_itself();
+        assert_eq!((code, &summary[..]), (Some(1), ""), "{case}: {said}");
+        let what = if ["replaced", "its link turned"].contains(&case) {
+            "was replaced by another file"
+        } else {
+            "was removed or renamed"
+        };
+        assert!(said.starts_with(&format!("error: the database {name} {what}")), "{case}: {said}");
+        // What was read is where the database is now, and nothing of it in another.
+        match case {
+            "removed" => {}
+            "renamed" => assert_eq!(terminals_in(&moved), 4),
+            "replaced" => {
+                assert_eq!(terminals_in(&moved), 4);
+                assert_eq!(terminals_in(&database), 2);
+            }
+            "its folder renamed" => assert_eq!(terminals_in(&lab.path("elsewhere/n.db")), 4),
+            _ => {
+                assert_eq!(terminals_in(&database), 4);
+                assert_eq!(terminals_in(&other), 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn point_10_what_cannot_be_read_is_complained_of_once_by_its_name() {
+    let lab = lab();
+    lab.write(J, rows(1, 1..=3));
+    let link =
+        |to: &str, name: &str| std::os::unix::fs::symlink(to, lab.path(name)).expect("a link can be made");
+    link("nothing", "logs/a.jsonl");
+    make_pipe(&lab.path("logs/b.jsonl"));
+    link("c.jsonl", "logs/c.jsonl");
+    let listener = std::os::unix::net::UnixListener::bind(lab.path("logs/d.jsonl")).expect("it can be bound");
+    link("/dev/zero", "logs/e.jsonl");
+    lab.write("logs/notes.txt", "");
+    let follower = Follower::of(&lab, &["logs", "gone"]);
+    let no_file =
+        "it is no regular file; give its content to `narwhal-jq ingest -` on standard input: waiting for it";
+    let mut said: Vec<String> = (0..7).map(|_| follower.says()).collect();
+    said.sort();
+    assert_eq!(
+        said,
+        [
+            "note: 1 file skipped, not a journal by its name: logs/notes.txt".to_owned(),
+            "warning: cannot read gone: No such file or directory (os error 2): waiting for it".to_owned(),
+            "warning: cannot read logs/a.jsonl: No such file or directory (os error 2): waiting for it".to_owned(),
+            format!("warning: cannot read logs/b.jsonl: {no_file}"),
+            "warning: cannot read logs/c.jsonl: Too many levels of symbolic links (os error 40): waiting for it".to_owned(),
+            format!("warning: cannot read logs/d.jsonl: {no_file}"),
+            format!("warning: cannot read logs/e.jsonl: {no_file}"),
+        ]
+    );
+    follower.reaches(2, 1);
+    // Several looks later nothing was said again.
+    for at in 4..=7 {
+        append(&lab, J, &rows(1, at..=at));
+        std::thread::sleep(Duration::from_millis(250));
+    }
+    follower.reaches(2, 5);
+    follower.says_nothing_more();
+    // What becomes a file is read, and when that goes it is said again.
+    lab.write("logs/nothing", rows(2, 1..=3));
+    follower.reaches(4, 6);
+    assert_eq!(follower.says(), "note: 1 file skipped, not a journal by its name: logs/nothing");
+    fs::remove_file(lab.path("logs/nothing")).expect("it is there");
+    assert!(follower.says().starts_with("warning: cannot read logs/a.jsonl: No such file"));
+    // The folder vanishes, and comes again.
+    rename(&lab, "logs", "away");
+    assert_eq!(
+        follower.says(),
+        "warning: cannot read logs: No such file or directory (os error 2): waiting for it"
+    );
+    rename(&lab, "away", "logs");
+    append(&lab, J, &rows(1, 8..=8));
+    follower.reaches(4, 7);
+    drop(listener);
+    let (status, _) = follower.end("-TERM");
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn point_10_a_file_that_may_not_be_read_is_complained_of_once_and_read_when_it_may() {
+    let lab = lab();
+    lab.write(J, rows(1, 1..=3));
+    lab.write("logs/k.jsonl", rows(2, 1..=3));
+    let set_mode = |name: &str, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(lab.path(name), mode).expect("the mode can be set");
+    };
+    set_mode("logs/k.jsonl", 0);
+    if File::open(lab.path("logs/k.jsonl")).is_ok() {
+        // Root is not bound by modes, another user is.
+        let tool = lab.path("tool");
+        fs::copy(env!("CARGO_BIN_EXE_narwhal-jq"), &tool).expect("it can be copied");
+        for (name, mode) in [("tool", 0o755), ("", 0o777), ("logs", 0o777), (J, 0o666)] {
+            set_mode(name, mode);
+        }
+        let mut command = Command::new("setpriv");
+        let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+        command.args(user).arg(&tool).args(["ingest", "--follow", "--format", "json", "logs"]);
+        command
+            .current_dir(lab.path(""))
+            .env_remove("NARWHAL_JQ_DB")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
+        may_be_read_later(Follower::by(&lab, command), &set_mode);
+    } else {
+        may_be_read_later(Follower::of(&lab, &["logs"]), &set_mode);
+    }
+}
+
+fn may_be_read_later(follower: Follower<'_>, set_mode: &dyn Fn(&str, u32)) {
+    assert_eq!(
+        follower.says(),
+        "warning: cannot read logs/k.jsonl: Permission denied (os error 13): waiting for it"
+    );
+    follower.reaches(2, 1);
+    std::thread::sleep(Duration::from_secs(1));
+    follower.says_nothing_more();
+    set_mode("logs/k.jsonl", 0o666);
+    follower.reaches(4, 2);
+    assert_counts(&follower.ends_well(), 8, 4, 2, 0);
+}
+
+#[test]
+fn point_10_more_journals_than_files_may_be_open_are_followed() {
+    let lab = lab();
+    for at in 0..100 {
+        lab.write(&format!("logs/j-{at:03}.jsonl"), rows(1000 + at, 1..=3));
+    }
+    let script = "ulimit -n 40; exec \"$0\" ingest --follow --format json logs";
+    let follower = Follower::by_shell(&lab, script);
+    follower.reaches(200, 100);
+    let open = fs::read_dir(format!("/proc/{}/fd", follower.id()));
+    if let Ok(open) = open {
+        assert!(open.count() < 25, "no handle of quiet files");
+    }
+    append(&lab, "logs/j-007.jsonl", &rows(1007, 4..=4));
+    append(&lab, "logs/j-099.jsonl", &rows(1099, 4..=5));
+    follower.reaches(201, 102);
+    // Files that were quiet are rotated away and written to the end, under names that are no journal's, also in
+    // folders beside them.
+    fs::create_dir(lab.path("logs/old")).expect("the folder can be written");
+    rename(&lab, "logs/j-000.jsonl", "logs/j-000.jsonl.old");
+    rename(&lab, "logs/j-001.jsonl", "logs/old/j-001.jsonl");
+    append(&lab, "logs/j-000.jsonl", &rows(2000, 1..=3));
+    follower.reaches(203, 103);
+    append(&lab, "logs/j-000.jsonl.old", &rows(1000, 4..=5));
+    append(&lab, "logs/old/j-001.jsonl", &rows(1001, 4..=5));
+    follower.reaches(205, 105);
+    let (status, summary) = follower.end("-TERM");
+    assert_eq!((status.code(), &summary["total"]["rejected"]), (Some(0), &0.into()));
+    lab.run(&["verify"]).exits(0);
+    assert_eq!(lab.ingest("logs")["total"]["lines"], 0);
+}
+
+#[test]
+fn point_10_a_signal_that_is_ignored_from_the_start_stays_ignored() {
+    for (signal, name) in [("-HUP", "HUP"), ("-INT", "INT")] {
+        let lab = lab();
+        lab.write(J, rows(1, 1..=3));
+        let script = format!("trap '' {name}; exec \"$0\" ingest --follow --format json logs");
+        let follower = Follower::by_shell(&lab, &script);
+        follower.signal(signal);
+        follower.reaches(2, 1);
+        follower.signal(signal);
+        std::thread::sleep(Duration::from_millis(300));
+        append(&lab, J, &rows(1, 4..=5));
+        follower.reaches(3, 2);
+        assert_counts(&follower.ends_well(), 6, 3, 2, 0);
+        // Nor does it end a question, which waits for its reader here.
+        let script = format!(
+            "trap '' {name}; exec \"$0\" sql 'with recursive n (i) as (select 1 union all select i + 1 from n) select i from n' --format csv"
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_narwhal-jq")]).current_dir(lab.path(""));
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
+        assert_eq!(lines.next().expect("a line").expect("it can be read"), "i");
+        assert!(
+            Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill").success()
+        );
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().expect("it can be asked").is_none(), "{name}");
+        drop(lines);
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    }
+}
+
+#[test]
+fn point_10_two_signals_within_a_moment_end_it_well() {
+    let lab = lab();
+    lab.write(J, rows(1, 1..=20_000));
+    let follower = Follower::of(&lab, &["logs"]);
+    // In the middle of a load, each.
+    for _ in 0..4 {
+        follower.signal("-TERM");
+    }
+    let (status, summary) = follower.end("-TERM");
+    assert_eq!(status.code(), Some(0));
+    let read = summary["total"]["lines"].as_u64().expect("a number");
+    let stored = lab.number_or_none("select coalesce(sum(lines), 0) from sources").expect("a number");
+    assert_eq!(read.cast_signed(), stored);
+    assert!(!lab.path("narwhal.db-wal").exists(), "one plain file is left");
+    lab.run(&["ingest", "logs"]).exits(0);
+    lab.run(&["verify"]).exits(0);
+}
+
+#[test]
+fn point_23_skipped_files_are_told_of_once_and_python_s_rotation_is_followed() {
+    let lab = lab();
+    lab.write(J, rows(1, 1..=3));
+    lab.write("logs/notes.txt", "");
+    lab.write("logs/j.jsonl.bak", "");
+    let follower = Follower::of(&lab, &["logs"]);
+    assert_eq!(
+        follower.says(),
+        "note: 2 files skipped, not journals by their names: logs/j.jsonl.bak, logs/notes.txt"
+    );
+    follower.reaches(2, 1);
+    rename(&lab, J, "logs/j.jsonl.2026-11-29");
+    append(&lab, "logs/j.jsonl.2026-11-29", &rows(1, 4..=5));
+    append(&lab, J, &rows(2, 1..=3));
+    follower.reaches(5, 3);
+    lab.write("logs/more.txt", "");
+    assert_eq!(follower.says(), "note: 1 file skipped, not a journal by its name: logs/more.txt");
+    assert_counts(&follower.ends_well(), 10, 5, 3, 0);
+}
+
+#[test]
+fn point_27_folders_inside_folders_are_followed_when_asked_for() {
+    let lab = lab();
+    fs::create_dir_all(lab.path("logs/a/b")).expect("the folder can be written");
+    lab.write("logs/a/b/j.jsonl", rows(1, 1..=3));
+    let command = lab.command(&["ingest", "--follow", "--recursive", "--format", "json", "logs"]);
+    let follower = Follower::by(&lab, command);
+    follower.reaches(2, 1);
+    append(&lab, J, &rows(2, 1..=3));
+    append(&lab, "logs/a/b/j.jsonl", &rows(1, 4..=5));
+    follower.reaches(5, 3);
+    assert_counts(&follower.ends_well(), 10, 5, 3, 0);
+}
+
+#[test]
+fn point_27_on_a_terminal_requests_and_lag_are_shown() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let lab = lab();
+    lab.write(J, [&rows(1, 1..=3)[..], b"{\"torn"].concat());
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("it can be opened");
+    let name = ptsname(&terminal, Vec::new()).expect("it has a name").into_string().expect("it is text");
+    let side = fs::OpenOptions::new().read(true).write(true).open(name).expect("it can be opened");
+    let mut command = lab.command(&["ingest", "--follow", "logs"]);
+    command.env("TERM", "xterm").env("COLUMNS", "80").stderr(side);
+    let child = command.spawn().expect("it can be started");
+    drop(command);
+    let mut follower = Follower { lab: &lab, child: Some(child), said: channel().1 };
+    let mut shown = File::from(terminal);
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains("2 requests from 1 files, 6 bytes behind") {
+        let mut piece = [0; 4096];
+        let len = std::io::Read::read(&mut shown, &mut piece).expect("it shows something");
+        seen.extend_from_slice(&piece[..len]);
+        assert!(seen.len() < 1 << 20, "{}", String::from_utf8_lossy(&seen));
+    }
+    assert!(!String::from_utf8_lossy(&seen).contains("B/s"));
+    follower.signal("-TERM");
+    let status = follower.child.take().expect("it runs").wait().expect("it ends");
+    assert_eq!(status.code(), Some(0));
 }
 
 #[test]

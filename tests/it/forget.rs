@@ -12,9 +12,7 @@ use rusqlite::types::Value;
 use serde_json::json;
 
 use super::harness::{Contents, Lab, say, terminal};
-use super::journals::{
-    Dice, build, event, journal, retried_terminal, run_name, short_terminal, wall_event,
-};
+use super::journals::{Dice, build, event, journal, retried_terminal, run_name, short_terminal, wall_event};
 use super::kills::{contents_by_name, kill_after, long_journal, spawn_ingest};
 
 pub fn text(text: &str) -> Value {

@@ -23,6 +23,7 @@ pub fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// The folder of the real journals that do not ship with the project. Says whether the test ran.
+#[track_caller]
 pub fn real_journals(test: &str) -> Option<PathBuf> {
     let path = match std::env::var_os("NARWHAL_JQ_SHARED") {
         Some(path) => PathBuf::from(path),
@@ -32,11 +33,12 @@ pub fn real_journals(test: &str) -> Option<PathBuf> {
         say(&format!("{test}: ran on the journals in {}", path.display()));
         return Some(path);
     }
-    say(&format!("{test}: did not run, {} has no folder `journals`", path.display()));
+    skip(test, &format!("{} has no folder `journals`", path.display()));
     None
 }
 
 /// Whether a program that a fresh machine may lack is there. Says whether the test ran.
+#[track_caller]
 pub fn has_program(test: &str, program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     match found {
@@ -46,10 +48,17 @@ pub fn has_program(test: &str, program: &str) -> bool {
             true
         }
         _ => {
-            say(&format!("{test}: did not run, there is no {program}"));
+            skip(test, &format!("there is no {program}"));
             false
         }
     }
+}
+
+/// Says that a test did not run, and why. Where NARWHAL_JQ_CI is set everything must be there: it fails.
+#[track_caller]
+pub fn skip(test: &str, why: &str) {
+    assert!(std::env::var_os("NARWHAL_JQ_CI").is_none(), "{test} must run where NARWHAL_JQ_CI is set: {why}");
+    say(&format!("{test}: did not run, {why}"));
 }
 
 /// Says something past the capture of test output.
@@ -217,15 +226,31 @@ impl Lab {
 
     /// Every table's rows, in the order of their keys.
     ///
-    /// Where a file lies differs from lab to lab, and is no part of what was read: it is left out.
+    /// Where a file lies and when it was written differs from lab to lab, and is no part of what was read: it is
+    /// left out.
     pub fn contents(&self) -> Contents {
+        self.contents_but_for("''")
+    }
+
+    /// As [`Lab::contents`], without what the time of reading says of the wall clock of runs: what comes through a
+    /// pipe has no other.
+    pub fn timeless_contents(&self) -> Contents {
+        self.contents_but_for(
+            "'wall_file_high_s', 'wall_low_s', 'wall_high_s', 'wall_offset_s', 'wall_error_s', 'wall_basis', 'place_s'",
+        )
+    }
+
+    fn contents_but_for(&self, columns: &str) -> Contents {
         let database = self.database();
         let tables = rows(
             &database,
-            "select m.name, group_concat('\"' || c.name || '\"') from sqlite_schema as m, pragma_table_info(m.name) as c
-             where m.type = 'table' and m.name not like 'sqlite_%'
-                 and (m.name <> 'sources' or c.name not in ('path', 'device', 'inode'))
-             group by m.name order by m.name",
+            &format!(
+                "select m.name, group_concat('\"' || c.name || '\"')
+                 from sqlite_schema as m, pragma_table_info(m.name) as c
+                 where m.type = 'table' and m.name not like 'sqlite_%' and c.name not in ({columns})
+                     and (m.name <> 'sources' or c.name not in ('path', 'device', 'inode', 'written_by_s'))
+                 group by m.name order by m.name"
+            ),
         );
         tables
             .into_iter()
@@ -263,10 +288,20 @@ pub fn assert_same_contents(one: &Lab, other: &Lab, what: &str) {
     assert_contents(one, &other.contents(), what);
 }
 
+/// Asserts that a database holds rows, but for what the time of reading says ([`Lab::timeless_contents`]).
+#[track_caller]
+pub fn assert_timeless_contents(lab: &Lab, expected: &Contents, what: &str) {
+    assert_equal(&lab.timeless_contents(), expected, what);
+}
+
 /// Asserts that a database holds these rows, table by table.
 #[track_caller]
 pub fn assert_contents(lab: &Lab, expected: &Contents, what: &str) {
-    let found = lab.contents();
+    assert_equal(&lab.contents(), expected, what);
+}
+
+#[track_caller]
+fn assert_equal(found: &Contents, expected: &Contents, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}: tables");
     for ((name, found), (expected_name, expected)) in found.iter().zip(expected) {
         assert_eq!(name, expected_name, "{what}: a table's name");

@@ -99,8 +99,7 @@ fn a_folder_gives_its_journals_oldest_first_and_names_what_it_skips() {
     let run = lab
         .run(&["ingest", "logs", "--format", "json"])
         .exits(0)
-        .says("note: logs/notes.txt: skipped, not a journal by its name")
-        .says("note: logs/j.jsonl.3.bz2: skipped, not a journal by its name");
+        .says("note: 2 files skipped, not journals by their names: logs/j.jsonl.3.bz2, logs/notes.txt\n");
     let summary = run.json();
     let paths: Vec<_> =
         summary["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();

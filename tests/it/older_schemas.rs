@@ -79,8 +79,11 @@ fn an_older_database_goes_on_as_if_it_had_always_been_new() {
         assert_eq!(lab.ingest("journal.jsonl")["total"]["lines"], 3);
     }
     let expected = stored(&fresh);
-    let last = fresh.rows("select place_s, written_before_s, written_after_s from events join event_gaps using (event_id) order by event_id desc limit 1");
-    assert_eq!(last, [[Value::Real(2479.5), Value::Real(2478.25), Value::Real(2480.25)]]);
+    let last = fresh.rows(
+        "select place_s between 2478.25 and 2480.25, written_before_s, written_after_s
+         from events join event_gaps using (event_id) order by event_id desc limit 1",
+    );
+    assert_eq!(last, [[Value::Integer(1), Value::Real(2478.25), Value::Real(2480.25)]]);
     for (lab, version) in old.iter().zip(1..) {
         for ((table, found), (_, expected)) in stored(lab).iter().zip(&expected) {
             assert_eq!(found, expected, "schema {version}: {table}");
@@ -88,10 +91,13 @@ fn an_older_database_goes_on_as_if_it_had_always_been_new() {
         lab.run(&["verify"]).exits(0);
         // The run is forgotten and comes back, with all that is known of it.
         lab.run(&["forget", "--run", "1795979161-0000000a"]).exits(0);
-        assert_eq!(lab.number("select count(*) from event_gaps where run_id not in (select run_id from runs)"), 0);
+        assert_eq!(
+            lab.number("select count(*) from event_gaps where run_id not in (select run_id from runs)"),
+            0
+        );
         lab.run(&["forget", "--undo", "1795979161-0000000a"]).exits(0);
         lab.ingest("journal.jsonl");
-        let places = "select run, event, at, place_s from events join runs using (run_id) order by run, source_id, byte_offset";
+        let places = "select run, event, at, place_s from events join runs using (run_id) order by run, events.source_id, byte_offset";
         assert_eq!(lab.rows(places), fresh.rows(places), "schema {version}");
     }
 }

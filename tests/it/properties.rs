@@ -14,7 +14,7 @@ use narwhal_jq::journal::inputs::Input;
 use proptest::prelude::*;
 use rusqlite::types::Value;
 
-use super::harness::{Contents, Lab, assert_contents, assert_same_contents};
+use super::harness::{Contents, Lab, assert_contents, assert_same_contents, assert_timeless_contents};
 use super::journals::{
     arrived, build, event, journal, retried_terminal, rid, run_name, short_terminal, terminal, wall_event,
     with_everything,
@@ -175,7 +175,10 @@ proptest! {
         }
         drop(pipe);
         prop_assert!(child.wait().expect("the program ends").success());
-        assert_contents(&piped, &contents_at_once(&whole), &format!("{cuts:?}"));
+        let at_once = Lab::new();
+        at_once.write("a.jsonl", &whole);
+        ingest_here(&at_once, "a.jsonl");
+        assert_timeless_contents(&piped, &at_once.timeless_contents(), &format!("{cuts:?}"));
     }
 }
 

@@ -12,7 +12,8 @@ const RUN: &str = "1795977936-56e568d1";
 const TIMELESS: &str = "router-a";
 
 fn row_of(run: &str, rid: &str, arrived: f64, duration_s: f64) -> String {
-    terminal(run, rid, arrived).replace("\"terminal\"", &format!("\"duration_s\": {duration_s}, \"terminal\""))
+    terminal(run, rid, arrived)
+        .replace("\"terminal\"", &format!("\"duration_s\": {duration_s}, \"terminal\""))
 }
 
 fn lifecycle(run: &str, at: f64) -> String {
@@ -54,8 +55,13 @@ fn the_bounds_contain_the_true_offset_of_generated_runs() {
     let rows = lab.rows("select run, wall_offset_s, wall_error_s, wall_low_s, wall_high_s from runs");
     assert_eq!(rows.len(), 4);
     for row in rows {
-        let [Value::Text(run), Value::Real(offset_s), Value::Real(error_s), Value::Real(low_s), Value::Real(high_s)] =
-            &row[..]
+        let [
+            Value::Text(run),
+            Value::Real(offset_s),
+            Value::Real(error_s),
+            Value::Real(low_s),
+            Value::Real(high_s),
+        ] = &row[..]
         else {
             panic!("every run has lifecycle events: {row:?}")
         };
@@ -83,7 +89,8 @@ fn true_offset_s(lab: &Lab) -> f64 {
 fn real_files(shared: &std::path::Path) -> Vec<std::path::PathBuf> {
     let folders = std::fs::read_dir(shared.join("journals")).unwrap().map(|entry| entry.unwrap().path());
     let folders = folders.filter(|folder| folder.is_dir() && !folder.ends_with("0.1.2"));
-    let files = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    let files =
+        folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|end| end == "jsonl")).collect();
     files.sort();
     files
@@ -147,7 +154,9 @@ fn a_copy_rests_on_the_start_and_a_file_from_before_does_no_harm() {
         (lab, run)
     };
     let (lab, run) = read(true_s + 101.0);
-    let [Value::Real(offset_s), Value::Real(error_s), Value::Text(on)] = &estimate(&lab)[..] else { panic!() };
+    let [Value::Real(offset_s), Value::Real(error_s), Value::Text(on)] = &estimate(&lab)[..] else {
+        panic!()
+    };
     assert_eq!(on, "start+file");
     assert!((offset_s - true_s).abs() <= *error_s && *error_s < 2.3, "{offset_s} +- {error_s}");
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);

@@ -1,0 +1,428 @@
+//! Dotted names: which are hosts, and which are versions, files and Python's own names.
+//!
+//! Most dotted names in an error are hosts, so a name is one unless it looks like something else.
+
+/// What a dotted name of plain words begins with when it is code, a setting or a measure: Python's
+/// modules, those that its clients of engines use, sections of settings. Sorted.
+const ROOTS: [&str; 119] = [
+    "admission",
+    "aiodns",
+    "aiohttp",
+    "aiosignal",
+    "anyio",
+    "args",
+    "array",
+    "ast",
+    "asyncio",
+    "base64",
+    "botocore",
+    "builtins",
+    "certifi",
+    "cfg",
+    "charset_normalizer",
+    "click",
+    "cls",
+    "codecs",
+    "collections",
+    "concurrent",
+    "config",
+    "contextlib",
+    "contract",
+    "controller",
+    "cryptography",
+    "ctypes",
+    "cuda",
+    "cupy",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "distutils",
+    "email",
+    "encodings",
+    "engines",
+    "etcd3",
+    "exc",
+    "exceptions",
+    "fastapi",
+    "flashinfer",
+    "functools",
+    "google",
+    "grpc",
+    "grpcio",
+    "h11",
+    "h2",
+    "hashlib",
+    "health",
+    "http",
+    "httpcore",
+    "httpx",
+    "huggingface_hub",
+    "idna",
+    "importlib",
+    "inspect",
+    "io",
+    "ipaddress",
+    "itertools",
+    "jax",
+    "json",
+    "kwargs",
+    "limits",
+    "logging",
+    "math",
+    "module",
+    "monitoring",
+    "mooncake",
+    "msgpack",
+    "msgspec",
+    "multiprocessing",
+    "narwhal",
+    "nixl",
+    "np",
+    "numba",
+    "numpy",
+    "openai",
+    "operator",
+    "orjson",
+    "os",
+    "packaging",
+    "pandas",
+    "pathlib",
+    "pickle",
+    "pkg_resources",
+    "psutil",
+    "pydantic",
+    "pydantic_core",
+    "queue",
+    "ray",
+    "requests",
+    "response",
+    "retry",
+    "routing",
+    "runtime",
+    "select",
+    "self",
+    "serving",
+    "sglang",
+    "shutil",
+    "signal",
+    "simplejson",
+    "sniffio",
+    "socket",
+    "ssl",
+    "starlette",
+    "struct",
+    "subprocess",
+    "sys",
+    "tensorrt_llm",
+    "threading",
+    "torch",
+    "transformers",
+    "triton",
+    "typing",
+    "urllib",
+    "urllib3",
+    "uvicorn",
+    "uvloop",
+    "vllm",
+];
+
+/// What a file's name ends with. Those before the gap are no top-level domains.
+const FILES: [&str; 74] = [
+    "avi",
+    "bak",
+    "bin",
+    "bz2",
+    "cfg",
+    "conf",
+    "cpp",
+    "crt",
+    "csv",
+    "ctypes",
+    "cu",
+    "cuh",
+    "cxx",
+    "dat",
+    "db",
+    "dll",
+    "engine",
+    "exe",
+    "gguf",
+    "gz",
+    "hpp",
+    "html",
+    "ini",
+    "ipc",
+    "java",
+    "jinja",
+    "js",
+    "json",
+    "jsonl",
+    "key",
+    "lock",
+    "log",
+    "lz4",
+    "npy",
+    "npz",
+    "onnx",
+    "out",
+    "parquet",
+    "pem",
+    "pickle",
+    "pid",
+    "pkl",
+    "proto",
+    "pt",
+    "pth",
+    "ptx",
+    "py",
+    "pyc",
+    "pyd",
+    "pyi",
+    "pyx",
+    "safetensors",
+    "service",
+    "sock",
+    "socket",
+    "spec",
+    "sql",
+    "sqlite",
+    "tar",
+    "tgz",
+    "tiktoken",
+    "tmp",
+    "tokenizer",
+    "toml",
+    "ts",
+    "txt",
+    "wal",
+    "whl",
+    "xml",
+    "xz",
+    "yaml",
+    "yml",
+    "zst",
+    "zstd",
+];
+
+/// Files whose endings are top-level domains, too: a name of two parts is a file.
+const FILES_OR_DOMAINS: [&str; 8] = ["cc", "md", "pl", "py", "rs", "sh", "so", "zip"];
+
+/// Last parts that make a host of whatever stands before them.
+const DOMAINS: [&str; 46] = [
+    "ai",
+    "app",
+    "arpa",
+    "biz",
+    "cloud",
+    "cluster",
+    "com",
+    "consul",
+    "corp",
+    "dev",
+    "edu",
+    "example",
+    "gov",
+    "home",
+    "info",
+    "int",
+    "intern",
+    "internal",
+    "intra",
+    "intranet",
+    "invalid",
+    "io",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "mil",
+    "net",
+    "network",
+    "onion",
+    "online",
+    "org",
+    "pod",
+    "private",
+    "prod",
+    "site",
+    "staging",
+    "svc",
+    "systems",
+    "tech",
+    "test",
+    "ts",
+    "vpc",
+    "vpn",
+    "xyz",
+    "zone",
+];
+
+/// Whether the dotted name is a host's. `before` is the text before it, `after` what follows.
+pub(super) fn is_host(name: &str, before: &str, after: &str) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return false };
+    if parts.len() < 2 || parts.iter().any(|part| part.is_empty()) || is_version(name) {
+        return false;
+    }
+    let lower = last.to_lowercase();
+    let is_file = FILES.contains(&&*lower) || parts.len() == 2 && FILES_OR_DOMAINS.contains(&&*lower);
+    if is_file || before.ends_with("No module named '") || before.ends_with("<class '") {
+        return false;
+    }
+    let has_machine = parts.iter().any(|part| is_machine(part));
+    if !is_top_level(last) {
+        // `gpu7.rack-3`, and neither `torch.float16` nor `Qwen2.5-7B`.
+        let is_label = last.starts_with(char::is_alphabetic) && !last.contains('_');
+        return is_label
+            && is_machine(first)
+            && !is_root(first)
+            && !name.contains('_')
+            && !before.ends_with('/');
+    }
+    let is_domain = DOMAINS.contains(&&*lower);
+    if is_root(first) || before.ends_with(['/', '\\']) && !before.ends_with("//") {
+        let is_country = lower.len() == 2 && !matches!(&*lower, "fx" | "nn" | "op" | "os");
+        return (is_domain || is_country) && (parts.len() > 2 || has_machine || !is_country);
+    }
+    if is_domain {
+        return true;
+    }
+    // `ConnectError`, `StatusCode.UNAVAILABLE`, `EngineCore.step`.
+    let is_mixed = |part: &str| part.contains(char::is_uppercase) && part.contains(char::is_lowercase);
+    let is_humped = |part: &&str| is_mixed(part) && part.chars().skip(1).any(char::is_uppercase);
+    let is_class = is_mixed(last)
+        || parts.iter().any(is_humped)
+        || !last.contains(char::is_lowercase) && last.contains(char::is_uppercase) && is_mixed(name);
+    let is_code = parts.iter().any(|part| part.contains('_')) || after.starts_with('(') || is_class;
+    !is_code || (has_machine && !is_class && !name.contains('_'))
+}
+
+/// Whether the name ends as the names of hosts alone do.
+pub(super) fn is_domain(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, last)| DOMAINS.contains(&&*last.to_lowercase()))
+}
+
+/// Whether the name is a file's, and so no host although a number stands behind it (`ssl.c:1129`).
+pub(super) fn is_file(name: &str) -> bool {
+    let Some((stem, last)) = name.rsplit_once('.') else { return false };
+    let last = last.to_lowercase();
+    let is_source = matches!(&*last, "py" | "rs" | "cc") && !stem.contains('.');
+    is_source || matches!(&*last, "c" | "h" | "go") || FILES.contains(&&*last) && last != "py"
+}
+
+/// Whether a word can be a machine's: a letter first, and a digit or a hyphen within.
+fn is_machine(part: &str) -> bool {
+    part.starts_with(char::is_alphabetic)
+        && part.contains(|c: char| c.is_numeric() || c == '-')
+        && !part.contains('_')
+}
+
+fn is_root(part: &str) -> bool {
+    ROOTS.binary_search(&&*part.trim_start_matches('_').to_lowercase()).is_ok()
+}
+
+/// Whether a name can end so: letters, at least two of them.
+fn is_top_level(part: &str) -> bool {
+    let is_encoded = part.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("xn--"));
+    is_encoded || (part.chars().all(char::is_alphabetic) && part.chars().count() > 1)
+}
+
+/// `0.7.0`, `v1.2rc1`, `0.7.0.dev3`, `1.5.post2`, `2.1.0-cu121`, `3.5s`.
+fn is_version(name: &str) -> bool {
+    let digits = name.strip_prefix(['v', 'V', 'r']).unwrap_or(name);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let Some(rest) = digits.get(end..).filter(|_| end > 0) else { return false };
+    if !rest.starts_with('.') {
+        return false;
+    }
+    // Numbers, and words that versions have.
+    rest.split(['.', '-']).skip(1).all(|part| {
+        let word = part.trim_matches(|c: char| c.is_ascii_digit());
+        word.len() < part.len()
+            || matches!(
+                word.to_lowercase().as_str(),
+                "dev" | "post" | "rc" | "alpha" | "beta" | "x" | "final"
+            )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        assert!(ROOTS.is_sorted());
+    }
+
+    #[test]
+    fn hosts_are_told_from_versions_files_and_code() {
+        for name in [
+            "gpu-node-14.corp.example",
+            "node-12.cluster.local",
+            "gpu7.internal",
+            "mars.prod",
+            "zeus.lab",
+            "db.acme.com",
+            "decode-0.decode.default.svc",
+            "GPU7.RACK.NET",
+            "gpu7.rack-3",
+            "torch.acme.com",
+            "gpu_1.cluster.local",
+            "router.xn--bcher-kva",
+            "büro.firma.de",
+            "n1.example.rs",
+            "1and1.com",
+            "queue-3.acme.eu",
+            "3com.net",
+            "mars.de",
+        ] {
+            assert!(is_host(name, "to ", ""), "{name}");
+        }
+        for name in [
+            "0.7.0",
+            "v1.2",
+            "v0.7.0rc1",
+            "0.7.0.dev3",
+            "1.5.post2",
+            "2.1.0-cu121",
+            "3.5",
+            "12.25s",
+            "core.py",
+            "aiohttp.client_exceptions",
+            "aiohttp.client_exceptions.ClientConnectorError",
+            "httpx.ConnectError",
+            "asyncio.exceptions.TimeoutError",
+            "torch.cuda",
+            "urllib3.connection.HTTPSConnection",
+            "torch.float16",
+            "serving.max_response_bytes",
+            "concurrent.futures",
+            "socket.gaierror",
+            "Qwen2.5-7B",
+            "Llama-3.1",
+            "libcudart.so.12",
+            "journal.jsonl.gz",
+            "_ssl.c",
+            "e.g",
+            "i.e",
+            "socket.cpp",
+            "tf.h",
+            "python3.10",
+            "self.host",
+            "a.b",
+            "StatusCode.UNAVAILABLE",
+            "EngineCore.step",
+            "HTTPStatus.OK",
+            "main.rs",
+            "model.safetensors",
+            "os.path.join",
+            "torch.to",
+        ] {
+            assert!(!is_host(name, "to ", ""), "{name}");
+        }
+        assert!(!is_host("foo.bar", "to ", "()"));
+        assert!(!is_host("foo.bar", "No module named '", "'"));
+        assert!(!is_host("model.final", "/data/", ""));
+    }
+}

@@ -1,0 +1,207 @@
+//! Journals in archives: the rows are those that `zcat` and `zstd` give.
+
+use std::fs;
+use std::process::Command;
+
+use crate::harness::{Lab, fixture, gzip, has_program};
+
+/// What a program makes of a file of the lab on standard output, and whether it was content.
+fn given_by(lab: &Lab, program: &str, arguments: &[&str], file: &str) -> (Vec<u8>, bool) {
+    let output = Command::new(program).args(arguments).arg(lab.path(file)).output().unwrap();
+    (output.stdout, output.status.success())
+}
+
+fn lines(bytes: &[u8]) -> i64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as i64
+}
+
+/// Rows of builds, requests and events, and what was rejected.
+fn stored(lab: &Lab) -> (i64, i64) {
+    // Without content there is no database.
+    if !lab.path("narwhal.db").exists() {
+        return (0, 0);
+    }
+    let rows = ["builds", "terminals", "events"]
+        .map(|table| lab.number(&format!("select count(*) from {table}")))
+        .into_iter()
+        .sum();
+    (rows, lab.number("select count(*) from rejects"))
+}
+
+#[test]
+fn issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_nothing_and_garbage_is_named() {
+    let test = "issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_nothing_and_garbage_is_named";
+    if !has_program(test, "zcat") {
+        return;
+    }
+    let journal = fixture("given/five.jsonl");
+    let halves = journal.split_at(journal.iter().position(|byte| *byte == b'\n').unwrap() + 1);
+    let whole = gzip(&journal);
+    let members = [gzip(halves.0), gzip(b""), gzip(halves.1)].concat();
+    let zeros = |len: usize| vec![0; len];
+    let cases: Vec<(&str, Vec<u8>, bool)> = vec![
+        ("given", fixture("given/zero-padded.jsonl.gz"), false),
+        ("one-zero", [&whole[..], &zeros(1)].concat(), false),
+        ("tape", [&members[..], &zeros(1 << 20)].concat(), false),
+        ("members", members.clone(), false),
+        ("garbage", [&whole[..], b"garbage"].concat(), true),
+        ("one-byte", [&members[..], b"\x1f"].concat(), true),
+        ("zeros-and-garbage", [&whole[..], &zeros(512), b"x"].concat(), true),
+        ("zeros-and-a-member", [&gzip(halves.0)[..], &zeros(512), &gzip(halves.1)].concat(), true),
+    ];
+    for (name, packed, is_told) in cases {
+        let lab = Lab::new();
+        let file = format!("{name}.gz");
+        lab.write(&file, &packed);
+        let (plain, is_content) = given_by(&lab, "zcat", &[], &file);
+        assert_eq!(is_content, !is_told, "{name}");
+        let run = lab.run(&["ingest", &file]).exits(0);
+        let warning =
+            format!("warning: {file}: the archive is whole, and what stands behind it in the file is none");
+        assert_eq!(run.stderr.contains(&warning), is_told, "{name}: {}", run.stderr);
+        assert_eq!(stored(&lab), (lines(&plain), 0), "{name}");
+        lab.run(&["ingest", &file]).exits(0).says("nothing new");
+        assert!(lab.run(&["status"]).exits(0).stdout.contains("read"), "{name}");
+        // By standard input, and into a redaction, the same.
+        let other = Lab::new();
+        other.run_with_stdin(&["ingest", "-"], &packed).exits(0);
+        assert_eq!(stored(&other), (lines(&plain), 0), "{name}");
+        lab.run(&["redact", &file, "-o", "out.jsonl"]).exits(0);
+        assert_eq!(lines(&fs::read(lab.path("out.jsonl")).unwrap()), lines(&plain), "{name}");
+    }
+}
+
+#[test]
+fn issue_13_7_of_a_small_archive_that_is_cut_off_what_comes_before_the_cut_is_read() {
+    let journal = [fixture("given/five.jsonl"), fixture("0.7.0-mixed-part.jsonl")].concat();
+    let packed = gzip(&journal[..20_000]);
+    let cut = &packed[..packed.len() * 3 / 4];
+    let lab = Lab::new();
+    lab.write("j.gz", cut);
+    let (plain, _) = given_by(&lab, "zcat", &[], "j.gz");
+    lab.run(&["ingest", "j.gz"]).exits(1).says("cut off");
+    assert!(lines(&plain) > 0);
+    assert_eq!(stored(&lab).0, lines(&plain));
+}
+
+#[test]
+fn issue_13_7_zstd_frames_to_be_skipped_are_and_what_pzstd_writes_is_read() {
+    let test = "issue_13_7_zstd_frames_to_be_skipped_are_and_what_pzstd_writes_is_read";
+    if !has_program(test, "zstd") {
+        return;
+    }
+    let journal = fixture("0.7.0-mixed-part.jsonl");
+    let lab = Lab::new();
+    lab.write("plain", &journal);
+    let packed = given_by(&lab, "zstd", &["-c", "-q"], "plain").0;
+    let skippable = |magic: u8, bytes: &[u8]| {
+        let len = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+        [&[magic, 0x2a, 0x4d, 0x18][..], &len, bytes].concat()
+    };
+    let halves = journal.split_at(journal.iter().position(|byte| *byte == b'\n').unwrap() + 1);
+    let frame = |bytes: &[u8]| {
+        lab.write("part", bytes);
+        given_by(&lab, "zstd", &["-c", "-q"], "part").0
+    };
+    let mut cases: Vec<(String, Vec<u8>)> = vec![
+        ("given".to_owned(), fixture("given/skippable-frame-first.jsonl.zst")),
+        ("behind".to_owned(), [&packed[..], &skippable(0x53, b"{}\n")].concat()),
+        ("empty".to_owned(), [&skippable(0x50, b"")[..], &packed].concat()),
+        (
+            "between".to_owned(),
+            [&skippable(0x51, &[7; 200_000])[..], &frame(halves.0), &skippable(0x5f, b"x"), &frame(halves.1)]
+                .concat(),
+        ),
+        ("nothing-else".to_owned(), skippable(0x5a, b"note")),
+    ];
+    cases.extend(
+        (0x50..=0x5f).map(|magic| (format!("{magic:x}"), [&skippable(magic, b"size")[..], &packed].concat())),
+    );
+    if has_program(test, "pzstd") || Command::new("pzstd").arg("-V").output().is_ok() {
+        cases.push(("pzstd".to_owned(), given_by(&lab, "pzstd", &["-c", "-q", "-p", "4"], "plain").0));
+    }
+    for (name, packed) in cases {
+        let lab = Lab::new();
+        // Known by its content, whatever it is called.
+        lab.write("j.jsonl", &packed);
+        let (plain, is_content) = given_by(&lab, "zstd", &["-dcq"], "j.jsonl");
+        assert!(is_content, "{name}");
+        lab.run(&["ingest", "j.jsonl"]).exits(0);
+        assert_eq!(stored(&lab), (lines(&plain), 0), "{name}");
+        let other = Lab::new();
+        other.run_with_stdin(&["ingest", "-"], &packed).exits(0);
+        assert_eq!(stored(&other), (lines(&plain), 0), "{name}");
+    }
+    // What is damaged or cut off says so, behind the rows before it.
+    for (name, bytes, said) in [
+        ("cut in a frame to be skipped", [&packed[..], &skippable(0x50, b"1234")[..10]].concat(), "cut off"),
+        ("cut in a magic number", [&packed[..], b"\x28\xb5"].concat(), "cut off"),
+        ("garbage", [&packed[..], b"garbage"].concat(), "damaged: what stands at byte"),
+    ] {
+        let lab = Lab::new();
+        lab.write("j.zst", &bytes);
+        assert!(!given_by(&lab, "zstd", &["-dcq"], "j.zst").1, "{name}");
+        lab.run(&["ingest", "j.zst"]).exits(1).says(said);
+        assert_eq!(stored(&lab), (lines(&journal), 0), "{name}");
+    }
+}
+
+#[test]
+fn issue_13_7_a_window_that_is_too_large_is_named_with_the_way_out() {
+    let test = "issue_13_7_a_window_that_is_too_large_is_named_with_the_way_out";
+    if !has_program(test, "zstd") {
+        return;
+    }
+    let lab = Lab::new();
+    let journal = fixture("0.7.0-mixed-part.jsonl");
+    // From standard input zstd does not know the size, so it writes the window that was asked for.
+    let packed = |long: &str| {
+        lab.write("plain", &journal);
+        let script = format!("zstd -cq {long} < plain");
+        let output = Command::new("sh").args(["-c", &script]).current_dir(lab.path("")).output().unwrap();
+        assert!(output.status.success());
+        output.stdout
+    };
+    lab.write("27.zst", packed("--long=27"));
+    lab.run(&["ingest", "27.zst"]).exits(0);
+    assert_eq!(stored(&lab), (lines(&journal), 0));
+    for log in [28, 30] {
+        let file = format!("{log}.zst");
+        lab.write(&file, packed(&format!("--long={log}")));
+        assert!(!given_by(&lab, "zstd", &["-dcq"], &file).1, "zstd needs --long, too");
+        let lab_of = Lab::new();
+        fs::copy(lab.path(&file), lab_of.path(&file)).unwrap();
+        lab_of
+            .run(&["ingest", &file])
+            .exits(1)
+            .says(&format!(
+                "the archive was made with `zstd --long={log}`: its window of {} MiB",
+                1 << (log - 20)
+            ))
+            .says(&format!("`zstd -d --long={log} -c FILE | narwhal-jq ingest -` reads it"));
+        let way_out =
+            format!("zstd -d --long={log} -c {file} | {} ingest -", env!("CARGO_BIN_EXE_narwhal-jq"));
+        let run = Command::new("sh").args(["-c", &way_out]).current_dir(lab_of.path("")).status().unwrap();
+        assert!(run.success());
+        assert_eq!(stored(&lab_of), (lines(&journal), 0));
+    }
+}
+
+#[test]
+fn issue_13_7_nothing_that_begins_as_an_archive_does_is_read_as_text() {
+    for (magic, said) in [
+        (&b"\x04\x22\x4d\x18rest of it"[..], "lz4cat FILE"),
+        (b"\x50\x2a\x4d\x18\x01\0\0\0x\x04\x22\x4d\x18 lz4 behind a frame to be skipped", "lz4cat FILE"),
+        (b"\x1f\x9d\x90 compress", "zcat FILE"),
+        (b"LZIP\x01 lzip", "lzip -dc FILE"),
+        (b"\x5d\0\0\x80\0 lzma alone", "xz --format=lzma"),
+        (b"7z\xbc\xaf\x27\x1c 7z", "7z x -so"),
+        (b"\x25\xb5\x2f\xfd zstd 0.5", "zstd -dc FILE"),
+        (b"\x1f\x8b", "cut off"),
+    ] {
+        let lab = Lab::new();
+        lab.write("j.jsonl", magic);
+        lab.run(&["ingest", "j.jsonl"]).exits(1).says(said);
+        assert_eq!(stored(&lab), (0, 0), "{said}");
+    }
+}
