@@ -1,14 +1,18 @@
 //! Arguments and help texts; no I/O. What is made from the catalog is in `parse`.
 
+mod explain;
 mod forget;
 mod limits;
 mod parse;
 mod selection;
+mod slo;
 
+pub use explain::Explain;
 pub use forget::Forget;
 pub use limits::LimitFlags;
 pub use parse::parse;
 pub use selection::SelectionFlags;
+pub use slo::{Slo, Solve, SolveFormat, Try};
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
@@ -91,6 +95,8 @@ enum Command {
     Compare(Compare),
     /// Exit with 6 when something does not hold, 7 when that cannot be judged
     Check(Check),
+    /// What the misses of a window come from, against an earlier one or another
+    Explain(Explain),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),
     /// Tables, views and columns of the database, with what each means
@@ -99,7 +105,7 @@ enum Command {
     Export(Export),
     /// Write a journal that can be published: no engine, client, host or address in it
     Redact(Redact),
-    /// Save the latency targets that queries use when none are given
+    /// Save the latency targets that queries use when none are given, or find out which could be promised
     #[command(subcommand)]
     Slo(Slo),
     /// What was read, how far, and what is in the database
@@ -447,31 +453,6 @@ pub struct Redact {
     pub check: Option<PathBuf>,
 }
 
-/// `slo`.
-#[derive(Debug, Subcommand)]
-pub enum Slo {
-    /// Save targets
-    Set {
-        /// The name to save them under
-        #[arg(default_value = "default", value_parser = NonEmptyStringValueParser::new())]
-        name: String,
-        /// TTFT target: arrival to prefill done
-        #[arg(long, value_name = "SECONDS", value_parser = target)]
-        ttft: f64,
-        /// TPOT target: per output token after the first
-        #[arg(long, value_name = "SECONDS", value_parser = target)]
-        tpot: f64,
-    },
-    /// Show the saved targets
-    Show,
-    /// Remove saved targets
-    Clear {
-        /// The name they were saved under
-        #[arg(default_value = "default")]
-        name: String,
-    },
-}
-
 fn target(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
@@ -522,6 +503,8 @@ pub enum Subcommanded {
     Compare(Compare),
     /// `check`
     Check(Check),
+    /// `explain`
+    Explain(Explain),
     /// `sql`
     Sql(Sql),
     /// `schema`

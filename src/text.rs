@@ -79,6 +79,15 @@ pub fn json_escaped(json: &str) -> String {
     escaped
 }
 
+/// A text as a word of a shell's command.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// Bytes as text; what is not UTF-8 as `\xNN`.
 pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {

@@ -45,6 +45,7 @@ pub fn parse() -> Result<Wanted> {
         Command::Show(flags) => Subcommanded::Show(flags),
         Command::Compare(flags) => Subcommanded::Compare(flags),
         Command::Check(flags) => Subcommanded::Check(flags),
+        Command::Explain(flags) => Subcommanded::Explain(flags),
         Command::Sql(flags) => Subcommanded::Sql(flags),
         Command::Schema(flags) => Subcommanded::Schema(flags),
         Command::Export(flags) => {

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod explain;
 mod export;
 mod forget;
 mod guard;
@@ -60,6 +61,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         | Subcommanded::Query(_)
         | Subcommanded::Show(_)
         | Subcommanded::Check(_)
+        | Subcommanded::Explain(_)
         | Subcommanded::Export(_)
         | Subcommanded::Redact(_)
         | Subcommanded::Slo(_) => true,
@@ -76,6 +78,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Show(flags) => show::run(global, flags),
         Subcommanded::Compare(flags) => compare::run(global, flags),
         Subcommanded::Check(flags) => check::run(global, flags),
+        Subcommanded::Explain(flags) => explain::run(global, flags),
         Subcommanded::Sql(flags) => sql::run(global, flags),
         Subcommanded::Schema(flags) => schema::run(global, flags),
         Subcommanded::Export(wanted) => export::run(global, wanted),

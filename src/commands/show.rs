@@ -13,7 +13,7 @@ use crate::output::{Format, diagnosis, sink};
 use crate::query::diagnosis::{Match, Understood, diagnose, find};
 use crate::query::params::targets;
 use crate::selection::resolve_run;
-use crate::text::{json_escaped, wall_time};
+use crate::text::{json_escaped, shell_word, wall_time};
 
 pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
@@ -59,15 +59,6 @@ pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
     }
     target.finish()?;
     Ok(exit)
-}
-
-/// A text as a word of a shell's command.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat) -> Result<()> {

@@ -1,12 +1,20 @@
-//! `slo`: save, show and remove latency targets.
+//! `slo`: save, show and remove latency targets; find out which could be promised.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use rusqlite::Connection;
+use rusqlite::types::{Value, ValueRef};
 
-use super::{Teller, answer, open_to_read};
-use crate::cli::{Global, OutputFlags, Slo};
-use crate::exit::Exit;
-use crate::output::Format;
+use super::{Teller, answer, open_target, open_to_read, read_then_open, select, tell_no_rows};
+use crate::cli::{Global, OutputFlags, Slo, Solve, SolveFormat, Try};
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, sink};
+use crate::query::ordered::{self, Scope};
+use crate::query::scoring::Policy;
+use crate::query::solve::{Given, Solved, Tried, solve, try_targets};
+use crate::query::{caveats, params};
+use crate::selection::Selection;
 use crate::store::{self, slos};
+use crate::text::{escaped, full, rounded};
 
 pub(super) fn run(global: &Global, action: &Slo) -> Result<Exit> {
     let teller = Teller::new(global);
@@ -35,6 +43,228 @@ pub(super) fn run(global: &Global, action: &Slo) -> Result<Exit> {
             store::close(connection)?;
             teller.note(&format!("SLO {name:?} removed"));
         }
+        Slo::Solve(flags) => return run_solve(global, flags, teller),
+        Slo::Try(flags) => return run_try(global, flags, teller),
     }
     Ok(Exit::Done)
+}
+
+fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
+    let (exit, Some(mut connection)) = read_then_open(global, &[])? else { return Ok(Exit::Interrupted) };
+    let given = match (flags.ttft, flags.tpot) {
+        (Some(ttft_s), _) => Given::Ttft(ttft_s),
+        (None, Some(tpot_s)) => Given::Tpot(tpot_s),
+        (None, None) => {
+            let name = flags.slo.as_deref().unwrap_or(slos::DEFAULT);
+            let saved = slos::load(&connection, name)?;
+            let saved = saved.ok_or_else(|| {
+                Failure::usage(format!(
+                    "no SLO {name:?} is saved: give --tpot SECONDS to find the least TTFT, or --ttft SECONDS to find the \
+                     least TPOT"
+                ))
+            })?;
+            Given::Tpot(saved.tpot_s)
+        }
+    };
+    let policy = Policy::named(&flags.policy).context("the policy was checked")?;
+    let (scopes, selection) =
+        chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
+    let solved = solve(&connection, &scopes, given, flags.wanted, policy)?;
+    let format = match flags.format {
+        SolveFormat::Text => None,
+        SolveFormat::Csv => Some(Format::Csv),
+        SolveFormat::Json => Some(Format::Json),
+    };
+    let mut target = open_target(&connection, None)?;
+    match format {
+        None => {
+            for solved in &solved {
+                writeln!(target.writer(), "{}", escaped(&in_words(solved, given, flags.wanted)))?;
+            }
+        }
+        Some(format) => {
+            let is_terminal = target.is_terminal();
+            let mut sink = sink(format, target.writer(), is_terminal)?;
+            let (known, found) = match given {
+                Given::Tpot(_) => ("tpot", "least_ttft"),
+                Given::Ttft(_) => ("ttft", "least_tpot"),
+            };
+            let ends = ["low", "high"].map(|end| format!("{found}_{end}"));
+            let mut columns = ["scope", "policy", "wanted", known, "scored", "reachable", found]
+                .map(str::to_owned)
+                .to_vec();
+            columns.extend(ends);
+            columns.push("met".to_owned());
+            sink.columns(&columns)?;
+            for solved in &solved {
+                let cells = cells(solved, given, flags.wanted, policy);
+                sink.row(&cells.iter().map(ValueRef::from).collect::<Vec<_>>())?;
+            }
+            sink.end()?;
+        }
+    }
+    target.finish()?;
+    tell(&connection, &scopes, &selection, solved.len(), policy, teller)?;
+    Ok(exit)
+}
+
+/// The scopes of what was selected, which is the connection's selection.
+fn chosen(
+    connection: &mut Connection,
+    select: impl FnOnce(&mut Connection) -> Result<Selection>,
+) -> Result<(Vec<Scope>, Selection)> {
+    let selection = select(connection)?;
+    Ok((ordered::scopes(connection)?, selection))
+}
+
+/// What changes the meaning of the answer.
+fn tell(
+    connection: &Connection,
+    scopes: &[Scope],
+    selection: &Selection,
+    rows: usize,
+    policy: Policy,
+    teller: Teller,
+) -> Result<()> {
+    if rows == 0 {
+        tell_no_rows(selection, teller);
+        return Ok(());
+    }
+    for note in ordered::notes(scopes).iter().chain(&caveats::unavailable_accounting(connection, policy)?) {
+        teller.note(note);
+    }
+    teller.note(
+        "speaks for conditions as in this window; a burst or outage that it did not contain is not in it",
+    );
+    Ok(())
+}
+
+fn cells(solved: &Solved, given: Given, wanted: f64, policy: Policy) -> Vec<Value> {
+    let real = |value: Option<f64>| value.map_or(Value::Null, Value::Real);
+    let count = |count: u64| Value::Integer(count.cast_signed());
+    let (Given::Ttft(given_s) | Given::Tpot(given_s)) = given;
+    let reachable = (solved.scored > 0).then(|| solved.reachable as f64 / solved.scored as f64);
+    vec![
+        Value::Text(solved.scope.clone()),
+        Value::Text(policy.name().to_owned()),
+        Value::Real(wanted),
+        Value::Real(given_s),
+        count(solved.scored),
+        real(reachable),
+        real(solved.least),
+        real(solved.low),
+        real(solved.high),
+        solved.met.map_or(Value::Null, count),
+    ]
+}
+
+/// A sentence or two on a scope.
+fn in_words(solved: &Solved, given: Given, wanted: f64) -> String {
+    let (found, held) = match given {
+        Given::Tpot(tpot_s) => ("TTFT", format!("TPOT {} s", rounded(tpot_s))),
+        Given::Ttft(ttft_s) => ("TPOT", format!("TTFT {} s", rounded(ttft_s))),
+    };
+    let Solved { scope, scored, reachable, independent, .. } = solved;
+    if *scored == 0 {
+        return format!("{scope}: no request is counted, so nothing can be said");
+    }
+    let like = format!("{scored} requests that count like {independent} independent ones");
+    let Some(least) = solved.least else {
+        let share = *reachable as f64 / *scored as f64;
+        let would = solved.low.map(|low| format!("; it would be at least {} s", rounded(low)));
+        return format!(
+            "{scope}: no {found} target would have held for {} of the requests: with {held} and any {found} at all \
+             {reachable} of {scored} meet ({}){}",
+            full(wanted),
+            rounded(share),
+            would.unwrap_or_default()
+        );
+    };
+    let interval = match (solved.low, solved.high) {
+        (Some(low), Some(high)) => format!(" (95 %: {} to {})", rounded(low), rounded(high)),
+        (Some(low), None) => format!(", at least {} s; no upper end", rounded(low)),
+        (None, Some(high)) => format!(", at most {} s; no lower end", rounded(high)),
+        (None, None) => "; no ends".to_owned(),
+    };
+    format!(
+        "{scope}: {found} {} s{interval} is the least that would have held for {} of the requests, with {held}: {} of \
+         {scored} meet; {like}",
+        rounded(least),
+        full(wanted),
+        solved.met.unwrap_or_default()
+    )
+}
+
+fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
+    let (exit, Some(mut connection)) = read_then_open(global, &[])? else { return Ok(Exit::Interrupted) };
+    let pairs = pairs(&connection, flags)?;
+    let policy = Policy::named(&flags.policy).context("the policy was checked")?;
+    let (scopes, selection) =
+        chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
+    let tried = try_targets(&connection, &scopes, &pairs, policy)?;
+    let mut target = open_target(&connection, flags.output.output.as_deref())?;
+    let is_terminal = target.is_terminal();
+    {
+        let mut sink = sink(flags.output.format, target.writer(), is_terminal)?;
+        let is_for_eyes = matches!(flags.output.format, Format::Table | Format::Markdown);
+        let mut columns = vec!["scope", "policy", "ttft", "tpot", "scored", "met", "attainment"];
+        if !is_for_eyes {
+            columns.extend(["attainment_low", "attainment_high"]);
+        }
+        sink.columns(&columns.into_iter().map(str::to_owned).collect::<Vec<_>>())?;
+        for tried in &tried {
+            let cells = tried_cells(tried, policy, is_for_eyes);
+            sink.row(&cells.iter().map(ValueRef::from).collect::<Vec<_>>())?;
+        }
+        sink.end()?;
+    }
+    target.finish()?;
+    tell(&connection, &scopes, &selection, tried.len(), policy, teller)?;
+    Ok(exit)
+}
+
+/// The pairs of targets: the first of each, the second of each, and so on. A kind that is not given at all is the
+/// saved one in every pair.
+fn pairs(connection: &Connection, flags: &Try) -> Result<Vec<slos::Slo>> {
+    let (ttfts, tpots) = (&flags.ttft, &flags.tpot);
+    let pair = |ttft_s: f64, tpot_s: f64| slos::Slo { name: String::new(), ttft_s, tpot_s };
+    if !ttfts.is_empty() && !tpots.is_empty() {
+        if ttfts.len() != tpots.len() {
+            let message = format!(
+                "{} --ttft and {} --tpot make no pairs: give as many of each, or leave one kind out for the saved target",
+                ttfts.len(),
+                tpots.len()
+            );
+            return Err(Failure::usage(message).into());
+        }
+        return Ok(ttfts.iter().zip(tpots).map(|(ttft_s, tpot_s)| pair(*ttft_s, *tpot_s)).collect());
+    }
+    let (ttft_s, tpot_s) = (ttfts.first().copied(), tpots.first().copied());
+    let saved = params::needed_targets(connection, flags.slo.as_deref(), ttft_s, tpot_s)?;
+    Ok(match (ttfts.is_empty(), tpots.is_empty()) {
+        (false, _) => ttfts.iter().map(|ttft_s| pair(*ttft_s, saved.tpot_s)).collect(),
+        (true, false) => tpots.iter().map(|tpot_s| pair(saved.ttft_s, *tpot_s)).collect(),
+        (true, true) => vec![saved],
+    })
+}
+
+fn tried_cells(tried: &Tried, policy: Policy, is_for_eyes: bool) -> Vec<Value> {
+    let count = |count: u64| Value::Integer(count.cast_signed());
+    let mut cells = vec![
+        Value::Text(tried.scope.clone()),
+        Value::Text(policy.name().to_owned()),
+        Value::Real(tried.ttft_s),
+        Value::Real(tried.tpot_s),
+        count(tried.attainment.map_or(0, |share| share.rows)),
+        count(tried.attainment.map_or(0, |share| share.hits)),
+    ];
+    match (tried.attainment, is_for_eyes) {
+        (None, true) => cells.push(Value::Null),
+        (None, false) => cells.extend([Value::Null, Value::Null, Value::Null]),
+        (Some(share), true) => {
+            cells.push(Value::Text(format!("{:.3} ({:.3}-{:.3})", share.value, share.low, share.high)));
+        }
+        (Some(share), false) => cells.extend([share.value, share.low, share.high].map(Value::Real)),
+    }
+    cells
 }

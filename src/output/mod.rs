@@ -4,6 +4,7 @@ pub mod checked;
 pub mod comparison;
 pub mod csv;
 pub mod diagnosis;
+pub mod explanation;
 pub mod intervals;
 mod json;
 pub mod made;

@@ -1,6 +1,9 @@
 //! Who counts for the latency targets, and who meets them (docs/semantics.md, "SLO attainment"): the rules of
 //! `attainment` and `attainment-misses`, for requests that are looked at one by one.
 
+use rusqlite::Row;
+use rusqlite::types::Type;
+
 use crate::store::slos::Slo;
 
 /// Who is scored.
@@ -16,6 +19,18 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// The names of [`Policy::named`].
+    pub const NAMES: [&'static str; 3] = ["journal", "offers", "router"];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Journal => "journal",
+            Self::Offers => "offers",
+            Self::Router => "router",
+        }
+    }
+
     /// The policy of that name, as the command line takes it.
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -40,6 +55,47 @@ pub struct Request<'r> {
     pub tpot_s: Option<f64>,
 }
 
+impl<'r> Request<'r> {
+    /// Of a row that has terminal, output_len, ttft_s and tpot_s from the column `first` on.
+    ///
+    /// # Errors
+    /// When they are not there.
+    pub fn of(row: &'r Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            terminal: row.get_ref(first)?.as_str()?,
+            has_output: row.get_ref(first + 1)?.data_type() != Type::Null,
+            ttft_s: row.get(first + 2)?,
+            tpot_s: row.get(first + 3)?,
+        })
+    }
+
+    /// Whether it is counted.
+    pub fn is_scored(&self, policy: Policy) -> bool {
+        match policy {
+            Policy::Offers => true,
+            Policy::Router => !matches!(self.terminal, "cancelled" | "rejected" | "invalid"),
+            Policy::Journal => {
+                matches!(self.terminal, "completed" | "invalid" | "rejected" | "expired" | "failed")
+                    || !self.has_output
+                    || self.ttft_s.is_none()
+            }
+        }
+    }
+
+    /// Why it misses any targets; none when it has all that meeting some needs.
+    pub fn unfit(&self, policy: Policy) -> Option<&'r str> {
+        if self.terminal != "completed" {
+            Some(self.terminal)
+        } else if policy != Policy::Router && !self.has_output {
+            Some("output_unmeasured")
+        } else if self.ttft_s.is_none() {
+            Some("ttft_unmeasured")
+        } else {
+            None
+        }
+    }
+}
+
 /// What a scored request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Score<'r> {
@@ -51,28 +107,14 @@ pub enum Score<'r> {
 
 /// Holds a request against targets; none when it is not scored.
 pub fn score<'r>(request: Request<'r>, targets: &Slo, policy: Policy) -> Option<Score<'r>> {
-    let Request { terminal, has_output, ttft_s, tpot_s } = request;
-    let is_scored = match policy {
-        Policy::Offers => true,
-        Policy::Router => !matches!(terminal, "cancelled" | "rejected" | "invalid"),
-        Policy::Journal => {
-            matches!(terminal, "completed" | "invalid" | "rejected" | "expired" | "failed")
-                || !has_output
-                || ttft_s.is_none()
-        }
-    };
-    if !is_scored {
+    if !request.is_scored(policy) {
         return None;
     }
-    if terminal != "completed" {
-        return Some(Score::Missed(terminal));
+    if let Some(why) = request.unfit(policy) {
+        return Some(Score::Missed(why));
     }
-    if policy != Policy::Router && !has_output {
-        return Some(Score::Missed("output_unmeasured"));
-    }
-    let Some(ttft_s) = ttft_s else { return Some(Score::Missed("ttft_unmeasured")) };
-    let exceeds_tpot = tpot_s.is_some_and(|tpot_s| tpot_s > targets.tpot_s);
-    Some(match (ttft_s > targets.ttft_s, exceeds_tpot) {
+    let exceeds = |value: Option<f64>, target: f64| value.is_some_and(|value| value > target);
+    Some(match (exceeds(request.ttft_s, targets.ttft_s), exceeds(request.tpot_s, targets.tpot_s)) {
         (false, false) => Score::Met,
         (true, true) => Score::Missed("ttft+tpot"),
         (true, false) => Score::Missed("ttft"),

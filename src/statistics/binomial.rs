@@ -8,9 +8,18 @@ const NEGLIGIBLE: f64 = 1e-22;
 /// The probabilities come from ratios of neighbours, outward from the most likely k, divided by
 /// their sum. That takes O(sqrt n) steps, and nothing overflows.
 pub(super) fn middle(n: u64, percent: u32) -> (u64, u64) {
-    let (hit, miss) = (f64::from(percent), f64::from(100 - percent));
     let mode = ((u128::from(n) + 1) * u128::from(percent) / 100).min(u128::from(n)) as u64;
+    around(n, mode, f64::from(percent), f64::from(100 - percent))
+}
 
+/// As [`middle`], of any share from 0 to 1.
+pub(super) fn middle_of_share(n: u64, share: f64) -> (u64, u64) {
+    let mode = (((n as f64 + 1.0) * share) as u64).min(n);
+    around(n, mode, share, 1.0 - share)
+}
+
+/// `hit` to `miss` are the odds.
+fn around(n: u64, mode: u64, hit: f64, miss: f64) -> (u64, u64) {
     let mut weights = vec![1.0];
     let mut first = mode;
     let mut weight = 1.0;
@@ -71,6 +80,19 @@ mod tests {
     fn a_million_lie_where_the_normal_distribution_says() {
         let (low, high) = middle(1_000_000, 50);
         assert!(low.abs_diff(499_020) <= 1 && high.abs_diff(500_980) <= 1, "{low} {high}");
+    }
+
+    #[test]
+    fn a_share_is_as_its_per_cent() {
+        for n in (1..50).chain([333, 1000]) {
+            for percent in [0, 1, 10, 50, 90, 99, 100] {
+                assert_eq!(
+                    middle_of_share(n, f64::from(percent) / 100.0),
+                    middle(n, percent),
+                    "{n} {percent}"
+                );
+            }
+        }
     }
 
     #[test]

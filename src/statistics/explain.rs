@@ -5,13 +5,14 @@ use super::window::{Account, Profiles, Window};
 use super::{Difference, Share};
 
 /// Below this many standard deviations nothing is shown.
-const SHOWN: f64 = 1.96;
+pub const SHOWN: f64 = 1.96;
 /// An account is named only from this many standard deviations on: many are tried.
 const NAMED: f64 = 3.0;
 /// The most accounts that are named.
 const MOST_NAMED: usize = 5;
-/// The fewest requests and misses of an account that is named, and extra misses.
-const FEWEST_REQUESTS: u64 = 30;
+/// The fewest requests in the window of an account that is named.
+pub const FEWEST_REQUESTS: u64 = 30;
+/// The fewest misses of it, and extra misses.
 const FEWEST_MISSES: u64 = 10;
 const FEWEST_EXTRA: f64 = 10.0;
 /// The least part of all extra misses that is worth a name.
@@ -129,7 +130,8 @@ fn name_accounts(mut rows: Rows, extra: f64, mut baseline_rate: f64) -> (Vec<Nam
     let mut named = Vec::new();
     while named.len() < MOST_NAMED {
         let stands_out = |weight: &Weight| {
-            weight.requests >= FEWEST_REQUESTS
+            weight.account.value != Account::UNNAMED
+                && weight.requests >= FEWEST_REQUESTS
                 && weight.misses >= FEWEST_MISSES
                 && weight.score() >= NAMED
                 && weight.beyond >= FEWEST_EXTRA.max(LEAST_PART * extra)

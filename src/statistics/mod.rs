@@ -21,10 +21,10 @@ mod window;
 
 pub use batches::{Batch, Batches, Design};
 pub use difference::Difference;
-pub use explain::{Explanation, Named, Stretch, explain};
+pub use explain::{Explanation, FEWEST_REQUESTS, Named, SHOWN, Stretch, explain};
 pub use family::{Verdict, judge_together, p_value};
 pub use limit::{Judgement, Limit};
-pub use percentile::Percentile;
+pub use percentile::{Least, Percentile};
 pub use share::Share;
 pub use window::{Account, Profile, Profiles, Window};
 

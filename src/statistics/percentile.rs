@@ -47,16 +47,9 @@ impl Percentile {
 
     /// The percentile that has this value, with its ends.
     fn around(percent: u32, value: f64, in_order: &[f64], ordered: &mut Ordered) -> Self {
+        let Ends { effect, independent, low_rank, high_rank, low, high } =
+            Ends::of(value, in_order, ordered, |independent| binomial::middle(independent, percent));
         let rows = in_order.len() as u64;
-        let effect = Batches::of(in_order, |x| *x <= value).design().effect;
-        let independent = (rows as f64 / effect) as u64;
-        let (a, b) = binomial::middle(independent, percent);
-        let (low_rank, high_rank) = ranks(a, b + 1, independent, rows);
-        let mut end = |rank: Option<u64>| {
-            let value = ordered.at_rank(usize::try_from(rank?).expect("a rank is at most the rows"));
-            value.is_finite().then_some(value)
-        };
-        let (low, high) = (end(low_rank), end(high_rank));
         Self { percent, rows, value, effect, independent, low_rank, high_rank, low, high }
     }
 
@@ -68,6 +61,80 @@ impl Percentile {
     /// The percentile as a value with its ends; none when it lies among infinite values.
     pub fn measured(&self) -> Option<Measured> {
         self.value.is_finite().then_some(Measured { value: self.value, low: self.low, high: self.high })
+    }
+}
+
+/// The least value at or below which so large a share of all values lies, as a percentile of any share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Least {
+    /// How many values are needed: the value is the smallest with so many at or below it.
+    pub rank: u64,
+    /// The value; infinite when it lies among such.
+    pub value: f64,
+    /// The number n of values.
+    pub rows: u64,
+    /// The number N of independent values that the values count like, rounded down.
+    pub independent: u64,
+    /// The lower end of its 95 % interval; none where the values are too few, or it is infinite.
+    pub low: Option<f64>,
+    /// The upper end, likewise.
+    pub high: Option<f64>,
+}
+
+impl Least {
+    /// Of values in the order of their rows, for a share above 0 to 1; none of no values.
+    ///
+    /// Values may be infinite, not NaN.
+    pub fn of(in_order: &[f64], wanted: f64) -> Option<Self> {
+        let rows = in_order.len();
+        if rows == 0 {
+            return None;
+        }
+        let is_enough = |rank: usize| rank as f64 / rows as f64 >= wanted;
+        // The product may be off by its rounding.
+        let mut rank = ((wanted * rows as f64) as usize).clamp(1, rows);
+        while rank > 1 && is_enough(rank - 1) {
+            rank -= 1;
+        }
+        while rank < rows && !is_enough(rank) {
+            rank += 1;
+        }
+        let mut ordered = Ordered::new(in_order.to_vec());
+        let value = ordered.at_rank(rank);
+        let middle = |independent| binomial::middle_of_share(independent, wanted);
+        let Ends { independent, low, high, .. } = Ends::of(value, in_order, &mut ordered, middle);
+        Some(Self { rank: rank as u64, value, rows: rows as u64, independent, low, high })
+    }
+}
+
+/// The interval around a value.
+struct Ends {
+    effect: f64,
+    independent: u64,
+    low_rank: Option<u64>,
+    high_rank: Option<u64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl Ends {
+    fn of(
+        value: f64,
+        in_order: &[f64],
+        ordered: &mut Ordered,
+        middle: impl FnOnce(u64) -> (u64, u64),
+    ) -> Self {
+        let rows = in_order.len() as u64;
+        let effect = Batches::of(in_order, |x| *x <= value).design().effect;
+        let independent = (rows as f64 / effect) as u64;
+        let (a, b) = middle(independent);
+        let (low_rank, high_rank) = ranks(a, b + 1, independent, rows);
+        let mut end = |rank: Option<u64>| {
+            let value = ordered.at_rank(usize::try_from(rank?).expect("a rank is at most the rows"));
+            value.is_finite().then_some(value)
+        };
+        let (low, high) = (end(low_rank), end(high_rank));
+        Self { effect, independent, low_rank, high_rank, low, high }
     }
 }
 
@@ -152,6 +219,24 @@ mod tests {
         assert!(found[0].measured().is_some_and(|p50| p50.high.is_some()));
         assert!(found[1].high_rank.is_some() && found[1].high.is_none(), "{found:?}");
         assert_eq!(found[2].measured(), None);
+    }
+
+    #[test]
+    fn the_least_value_of_a_share_is_the_percentile_of_it() {
+        let bursts: Vec<f64> =
+            spread().iter().enumerate().map(|(i, x)| if i % 250 < 50 { 3.0 * x } else { *x }).collect();
+        for values in [spread(), bursts] {
+            for found in Percentile::of(&values, &PERCENTS) {
+                let least = Least::of(&values, f64::from(found.percent) / 100.0).expect("there are values");
+                assert_eq!((least.value, least.low, least.high), (found.value, found.low, found.high));
+                assert_eq!(least.independent, found.independent);
+            }
+        }
+        let least = Least::of(&spread(), 0.999).expect("there are values");
+        assert_eq!((least.rank, least.value, least.high), (999, 1.007, None));
+        assert_eq!(Least::of(&[3.0, f64::INFINITY], 0.51).map(|least| least.value), Some(f64::INFINITY));
+        assert_eq!(Least::of(&[3.0, f64::INFINITY], 0.5).map(|least| least.value), Some(3.0));
+        assert_eq!(Least::of(&[], 0.5), None);
     }
 
     #[test]

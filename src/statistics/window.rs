@@ -16,8 +16,13 @@ use super::{Batches, Share};
 pub struct Account {
     /// The attribute, numbered by the caller from 0.
     pub attribute: u32,
-    /// The value, numbered by the caller within its attribute.
+    /// The value, numbered by the caller within its attribute, or [`Account::UNNAMED`].
     pub value: u32,
+}
+
+impl Account {
+    /// Stands for all values of an attribute that too few rows have for a name: they are compared with, never named.
+    pub const UNNAMED: u32 = u32::MAX;
 }
 
 /// A set of accounts that rows have in common.
@@ -59,6 +64,11 @@ impl Profiles {
         });
         self.numbers.insert(accounts.to_vec(), profile);
         profile
+    }
+
+    /// Whether rows of a profile have an account.
+    pub fn has(&self, profile: Profile, account: Account) -> bool {
+        self.sets[profile.0 as usize].binary_search(&account).is_ok()
     }
 
     /// Each profile's accounts, ascending, by the profile's number.
@@ -134,7 +144,7 @@ impl Window {
     }
 
     /// The share of misses; none of no rows.
-    pub(super) fn miss_rate(&self) -> Option<Share> {
+    pub fn miss_rate(&self) -> Option<Share> {
         Share::of(&self.batches())
     }
 

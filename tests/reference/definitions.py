@@ -93,6 +93,12 @@ def legs(row):
     return out
 
 
+def engines_of_attempts(row):
+    """Engines of the row and of its failed attempts, by leg."""
+    rows = [row, *records_and_unattributed(row)[0].values()]
+    return {leg: {r.get(f"{leg}_iid") for r in rows} - {None} for leg in ("prefill", "decode")}
+
+
 def is_retried(row):
     return any(e.get("retry_scheduled") is True for e in failures(row))
 

@@ -1,0 +1,370 @@
+//! What the misses of a window go with, as a page of 80 columns for people.
+
+use std::io::{Result, Write};
+
+use crate::query::explain::{Event, Explanation, Named, Side, StretchPart, Value};
+use crate::query::scoring::Policy;
+use crate::store::slos::Slo;
+use crate::text::{cut, escaped, rounded, shell_word};
+
+/// What the page says beside the explanation.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// The targets.
+    pub targets: &'a Slo,
+    /// Who is counted.
+    pub policy: Policy,
+    /// What the baseline is, in words.
+    pub against: &'a str,
+}
+
+const WIDTH: usize = 80;
+
+/// A name can be of any length: `--format json` has it whole.
+const MAX_NAME: usize = 40;
+
+/// So many events are shown.
+const MAX_EVENTS: usize = 8;
+
+/// Writes the page. Text of callers and engines cannot drive a terminal.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(out: &mut dyn Write, found: &Explanation, asked: &Asked<'_>) -> Result<()> {
+    let mut page = Page { lines: Vec::new() };
+    head(&mut page, found, asked);
+    if found.is_shown() {
+        accounts(&mut page, found);
+        stretch(&mut page, found);
+        typical(&mut page, found);
+    }
+    page.blank();
+    page.text(
+        0,
+        "speaks for conditions as in this window; a burst or outage that it did not contain is not in it",
+    );
+    for line in &page.lines {
+        writeln!(out, "{}", escaped(line))?;
+    }
+    out.flush()
+}
+
+/// Lines that are filled word by word.
+struct Page {
+    lines: Vec<String>,
+}
+
+impl Page {
+    fn blank(&mut self) {
+        self.lines.push(String::new());
+    }
+
+    /// A text, so many columns in; what does not fit goes on two columns further in.
+    fn text(&mut self, indent: usize, text: &str) {
+        self.hanging(indent, indent + 2, text);
+    }
+
+    /// A text with its name before it.
+    fn labelled(&mut self, label: &str, text: &str) {
+        self.hanging(0, 10, &format!("{label:9} {text}"));
+    }
+
+    fn hanging(&mut self, first: usize, others: usize, text: &str) {
+        let mut line = " ".repeat(first);
+        let mut is_empty = true;
+        for word in text.split_inclusive(' ') {
+            let length = line.chars().count() + word.trim_end().chars().count();
+            if length > WIDTH && !is_empty {
+                self.lines.push(line.trim_end().to_owned());
+                line = " ".repeat(others);
+            }
+            line.push_str(word);
+            is_empty = false;
+        }
+        self.lines.push(line.trim_end().to_owned());
+    }
+}
+
+fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
+    let saved_as = match asked.targets.name.as_str() {
+        "" => String::new(),
+        name => format!(" (SLO {name:?})"),
+    };
+    let Slo { ttft_s, tpot_s, .. } = asked.targets;
+    page.labelled(
+        "targets",
+        &format!(
+            "TTFT {} s, TPOT {} s{saved_as}, policy {}",
+            rounded(*ttft_s),
+            rounded(*tpot_s),
+            asked.policy.name()
+        ),
+    );
+    page.labelled("window", &span(&found.window));
+    page.labelled("", &share(&found.window));
+    page.labelled("baseline", &format!("{}: {}", asked.against, span(&found.baseline)));
+    page.labelled("", &share(&found.baseline));
+    page.blank();
+    let interval = format!("(95 %: {} to {})", whole(found.low), whole(found.high));
+    let counts = format!(
+        "{} missed, about {} expected at the baseline's rate",
+        grouped(found.misses),
+        whole(found.expected)
+    );
+    if !found.is_shown() {
+        let z = found.z.map_or_else(|| "-".to_owned(), |z| format!("{z:.1}"));
+        page.text(0, &format!("nothing to explain: {counts}"));
+        page.text(
+            0,
+            &format!(
+                "{} extra misses {interval} are {z} standard deviations, and from 1.96 on there would be something",
+                whole(found.extra)
+            ),
+        );
+        return;
+    }
+    page.text(0, &format!("{} extra misses {interval}: {counts}", whole(found.extra)));
+    if found.low <= 0.0 {
+        page.text(0, "the interval reaches 0: one burst more or less may be all of it");
+    }
+    let mut kinds: Vec<(&String, &f64)> = found.kinds.iter().collect();
+    kinds.sort_by(|one, other| other.1.total_cmp(one.1).then(one.0.cmp(other.0)));
+    let kinds: Vec<String> =
+        kinds.iter().map(|(kind, extra)| format!("{} {}", name(kind), signed(**extra))).collect();
+    page.text(0, &format!("of these by kind: {}", kinds.join(", ")));
+}
+
+/// From when to when, of how many runs.
+fn span(side: &Side) -> String {
+    let runs = if side.runs == 1 { "1 run".to_owned() } else { format!("{} runs", side.runs) };
+    match (&side.from, &side.to) {
+        (Some(from), Some(to)) => format!("~{from} to ~{to}, {runs}"),
+        _ => format!("wall time unknown, {runs}"),
+    }
+}
+
+fn share(side: &Side) -> String {
+    let rests = side.rests_on.map(|rests_on| {
+        format!(
+            "; rests on about {} independent {}: one burst more or less changes it",
+            whole(rests_on),
+            match (side.attainment >= 0.5, rests_on.round() == 1.0) {
+                (true, true) => "miss",
+                (true, false) => "misses",
+                (false, true) => "met request",
+                (false, false) => "met requests",
+            }
+        )
+    });
+    format!(
+        "attainment {} (95 %: {} to {}); {} requests that count like {} independent ones{}",
+        thousandths(side.attainment),
+        thousandths(side.attainment_low),
+        thousandths(side.attainment_high),
+        grouped(side.scored),
+        whole(side.independent),
+        rests.unwrap_or_default()
+    )
+}
+
+fn accounts(page: &mut Page, found: &Explanation) {
+    page.blank();
+    if found.named.is_empty() {
+        page.text(0, "no engine, prompt size, client or outage stands out: all fared alike");
+        page.text(2, &format!("all requests {} more; traffic shift {}", whole(found.rest), whole(found.mix)));
+        return;
+    }
+    page.text(0, "goes with");
+    for named in &found.named {
+        account(page, named);
+    }
+    page.text(2, &format!("all others {} more; traffic shift {}", whole(found.rest), whole(found.mix)));
+}
+
+fn account(page: &mut Page, named: &Named) {
+    let expected = named.misses as f64 - named.own;
+    page.text(
+        2,
+        &format!(
+            "{}: {} missed, about {} expected at its own baseline",
+            value(named.attribute, &named.value),
+            grouped(named.misses),
+            whole(expected)
+        ),
+    );
+    page.text(
+        6,
+        &format!(
+            "{} of its {} requests, {} of {} in the baseline; {} beyond the others of the same time ({:.1} standard deviations)",
+            grouped(named.misses),
+            grouped(named.requests),
+            grouped(named.baseline_misses),
+            grouped(named.baseline_requests),
+            whole(named.beyond),
+            named.beyond / named.sd
+        ),
+    );
+    for (words, others) in [("also seen as", &named.also), ("cannot be told apart from", &named.tied)] {
+        if !others.is_empty() {
+            let others: Vec<String> =
+                others.iter().map(|Value { attribute, value: word }| value(attribute, word)).collect();
+            page.text(6, &format!("{words} {}", others.join(", ")));
+        }
+    }
+}
+
+/// A value as people call it.
+fn value(attribute: &str, word: &str) -> String {
+    match (attribute, word) {
+        ("retried", "yes") => "requests that were retried".to_owned(),
+        ("retried", _) => "requests that were not retried".to_owned(),
+        ("crossed", "yes") => "requests that crossed engines".to_owned(),
+        ("crossed", _) => "requests that did not cross engines".to_owned(),
+        ("prompt size", size) => format!("prompts of {} tokens", size.replace('-', " to ")),
+        (attribute, word) => format!("{attribute} {}", name(word)),
+    }
+}
+
+/// A name of the outside: one without anything in quotes.
+fn name(word: &str) -> String {
+    if word.is_empty() { "\"\"".to_owned() } else { cut(word, MAX_NAME).into_owned() }
+}
+
+fn stretch(page: &mut Page, found: &Explanation) {
+    page.blank();
+    let worst = &found.stretch;
+    let basis = worst.basis.as_ref().map(|basis| format!(" (basis {basis})")).unwrap_or_default();
+    let when = match (&worst.from, &worst.to) {
+        (Some(from), Some(to)) => format!("~{from} to ~{to}{basis}"),
+        _ => worst.parts.iter().map(part).collect::<Vec<_>>().join(", "),
+    };
+    page.labelled("worst", &format!("{when}: {} extra misses", whole(worst.extra)));
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "unknown".to_owned(), |rate| format!("{rate:.3}"));
+    let offered = &found.offered_per_s;
+    page.labelled(
+        "offered",
+        &format!(
+            "{} requests/s then, {} in the whole window, {} in the baseline",
+            rate(offered.stretch),
+            rate(offered.window),
+            rate(offered.baseline)
+        ),
+    );
+    if found.events.is_empty() {
+        page.labelled("router", "wrote of no hold, ejection, floor breach or controller decision then");
+        return;
+    }
+    page.labelled("router", "wrote then");
+    for event in found.events.iter().take(MAX_EVENTS) {
+        page.text(2, &happened(event));
+    }
+    if found.events.len() > MAX_EVENTS {
+        page.text(2, &format!("and {} more, which --format json lists", found.events.len() - MAX_EVENTS));
+    }
+}
+
+fn part(part: &StretchPart) -> String {
+    format!("{} s to {} s of run {}", rounded(part.from_s), rounded(part.to_s), part.run)
+}
+
+fn happened(event: &Event) -> String {
+    let run = event.run.as_ref().map(|run| format!("run {run} ")).unwrap_or_default();
+    let since = |from_s: f64| format!("{run}{} s", rounded(from_s));
+    let from = match (&event.from, event.from_s) {
+        (Some(wall), _) => format!("~{wall}"),
+        (None, Some(from_s)) => since(from_s),
+        (None, None) => "?".to_owned(),
+    };
+    let to = match (&event.to, event.to_s) {
+        (Some(wall), _) if Some(wall) != event.from.as_ref() => format!(" to ~{wall}"),
+        (None, Some(to_s)) => format!(" to {} s", rounded(to_s)),
+        _ => String::new(),
+    };
+    let engine = event.engine.as_ref().map(|engine| format!("{} ", name(engine))).unwrap_or_default();
+    let what = match event.count {
+        Some(1) => format!("1 {}", event.event),
+        Some(count) => format!("{count} {}s", event.event),
+        None => event.event.clone(),
+    };
+    let detail = cut(&event.detail, MAX_NAME * 2);
+    let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+    format!("{from}{to}  {engine}{what}{detail}")
+}
+
+fn typical(page: &mut Page, found: &Explanation) {
+    if found.rids.is_empty() {
+        return;
+    }
+    page.blank();
+    let of = found.named.first().map(|named| format!(" of {}", value(named.attribute, &named.value)));
+    page.text(0, &format!("typical missed requests{}", of.unwrap_or_default()));
+    for rid in &found.rids {
+        // Never broken: it is there to be copied.
+        page.lines.push(format!("  narwhal-jq show {}", shell_word(rid)));
+    }
+}
+
+/// A count with commas.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A number of requests, which need not be whole, rounded to a whole one.
+fn whole(real: f64) -> String {
+    let rounded = real.abs().round();
+    let sign = if real < 0.0 && rounded > 0.0 { "-" } else { "" };
+    format!("{sign}{}", grouped(rounded as u64))
+}
+
+/// The same with its sign.
+fn signed(real: f64) -> String {
+    let whole = whole(real);
+    if whole == "0" || whole.starts_with('-') { whole } else { format!("+{whole}") }
+}
+
+fn thousandths(share: f64) -> String {
+    let text = format!("{share:.3}");
+    // What is not all or none must not look like it.
+    match text.as_str() {
+        "1.000" if share < 1.0 => rounded(share),
+        "0.000" if share > 0.0 => rounded(share),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_people_write_them() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(whole(-0.2), "0");
+        assert_eq!(whole(-1234.6), "-1,235");
+        assert_eq!(
+            (thousandths(0.9234), thousandths(1.0), thousandths(0.99999)),
+            ("0.923".to_owned(), "1.000".to_owned(), "0.99999".to_owned())
+        );
+    }
+
+    #[test]
+    fn lines_are_filled_to_80_columns() {
+        let mut page = Page { lines: Vec::new() };
+        page.text(2, &"word ".repeat(40));
+        assert!(
+            page.lines.len() == 3 && page.lines.iter().all(|line| line.len() <= WIDTH),
+            "{:?}",
+            page.lines
+        );
+        assert!(page.lines[1].starts_with("    word"));
+    }
+}

@@ -1,0 +1,550 @@
+//! Where the extra misses of a window against a baseline come from (docs/statistics.md, "Explain"): the rows of both
+//! to `statistics::explain`, and what is found there back to names, times and requests.
+//!
+//! A row of a window takes four bytes here; what else is kept does not grow with the rows.
+
+mod accounts;
+mod outages;
+mod places;
+mod written;
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use rusqlite::Connection;
+use serde::Serialize;
+
+pub use written::Event;
+
+use self::accounts::{Accounts, TERMINAL_ID, TooManyPrefixes, Words};
+use self::outages::Outages;
+use self::places::{Place, Places, between};
+use super::ordered::{self, Order, Part, Scope, each};
+use super::scoring::{Policy, Request, Score, score};
+use crate::exit::Failure;
+use crate::selection::{OPEN_FROM, Row, Selection, install};
+use crate::statistics::{self, Account, Profile, Profiles, SHOWN, Share, Window};
+use crate::store::slos::Slo;
+use crate::text::wall_time;
+
+/// What the misses of a window go with. The fields that are written are those of docs/statistics.md, "As data".
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    /// Misses beyond those expected at the baseline's miss rate.
+    pub extra: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// `extra` in standard deviations; null when beyond all doubt. Below 1.96 there is nothing to explain.
+    pub z: Option<f64>,
+    /// Misses of the window.
+    pub misses: u64,
+    /// Misses expected in the window at the baseline's miss rate.
+    pub expected: f64,
+    /// The extra misses of each kind.
+    pub kinds: BTreeMap<String, f64>,
+    /// What they go with, most first.
+    pub named: Vec<Named>,
+    /// Extra misses of the requests that have no named value.
+    pub rest: f64,
+    /// Extra misses because requests moved between values.
+    pub mix: f64,
+    /// The neighbouring requests with the most extra misses.
+    pub stretch: Stretch,
+    /// What the router wrote then.
+    pub events: Vec<Event>,
+    /// Typical missed requests of the first named value; without one, of the stretch.
+    pub rids: Vec<String>,
+    /// Requests offered a second.
+    pub offered_per_s: Offered,
+    /// The window.
+    pub window: Side,
+    /// What it is held against.
+    pub baseline: Side,
+    /// What a reader must know of the order of the requests.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+impl Explanation {
+    /// Whether there are more extra misses than chance explains.
+    pub fn is_shown(&self) -> bool {
+        self.z.is_none_or(|z| z >= SHOWN)
+    }
+}
+
+/// One of the two windows.
+#[derive(Debug, Serialize)]
+pub struct Side {
+    /// Its first moment with a request, in estimated wall time.
+    pub from: Option<String>,
+    /// Its last.
+    pub to: Option<String>,
+    /// How many runs it has requests of.
+    pub runs: usize,
+    /// Requests that the policy counts.
+    pub scored: u64,
+    /// Those that met the targets, as a share with its interval.
+    pub attainment: f64,
+    /// The lower end.
+    pub attainment_low: f64,
+    /// The upper end.
+    pub attainment_high: f64,
+    /// So many independent requests tell as much.
+    pub independent: f64,
+    /// So many independent misses, or met requests, the share rests on, when that is few.
+    pub rests_on: Option<f64>,
+}
+
+/// A value that extra misses go with.
+#[derive(Debug, Serialize)]
+pub struct Named {
+    /// What kind of value it is.
+    pub attribute: &'static str,
+    /// The value.
+    pub value: String,
+    /// Its requests in the window, without those of values named before it.
+    pub requests: u64,
+    /// Its misses in the window.
+    pub misses: u64,
+    /// Its requests in the baseline.
+    pub baseline_requests: u64,
+    /// Its misses in the baseline.
+    pub baseline_misses: u64,
+    /// Misses beyond those expected at its own baseline.
+    pub own: f64,
+    /// Misses beyond the other requests of the same time.
+    pub beyond: f64,
+    /// The standard deviation of `beyond`, if the value made no difference.
+    pub sd: f64,
+    /// Values that stand out only by requests that they share with this one.
+    pub also: Vec<Value>,
+    /// Values that cannot be told apart from it.
+    pub tied: Vec<Value>,
+}
+
+/// A value of an attribute.
+#[derive(Debug, Serialize)]
+pub struct Value {
+    /// What kind of value it is.
+    pub attribute: &'static str,
+    /// The value.
+    pub value: String,
+}
+
+/// A part of the window.
+#[derive(Debug, Serialize)]
+pub struct Stretch {
+    /// When its first request arrived, in estimated wall time; null when that is not known.
+    pub from: Option<String>,
+    /// When its last request arrived.
+    pub to: Option<String>,
+    /// Its extra misses.
+    pub extra: f64,
+    /// What the estimate of the wall time rests on, where its runs agree.
+    pub basis: Option<String>,
+    /// The parts of runs that it is made of.
+    pub parts: Vec<StretchPart>,
+}
+
+/// A part of a run.
+#[derive(Debug, Serialize)]
+pub struct StretchPart {
+    /// The run.
+    pub run: String,
+    /// From so many seconds into the run.
+    pub from_s: f64,
+    /// To so many.
+    pub to_s: f64,
+}
+
+/// Requests offered a second; null where a span has no length.
+#[derive(Debug, Serialize)]
+pub struct Offered {
+    /// In the stretch.
+    pub stretch: Option<f64>,
+    /// In the window.
+    pub window: Option<f64>,
+    /// In the baseline.
+    pub baseline: Option<f64>,
+}
+
+/// The scopes of the two windows and of the stretch.
+const WINDOW: &str = "window";
+const BASELINE: &str = "baseline";
+const STRETCH: &str = "stretch";
+
+/// So many requests are named for a look at them.
+const TYPICAL: usize = 3;
+
+const REQUESTS: &str = include_str!("../../../queries/explain/requests.sql");
+
+/// All earlier requests of the runs of a window: of each run what lies before its first part.
+pub fn earlier(window: &Selection) -> Selection {
+    let mut rows: Vec<Row> = Vec::new();
+    for row in &window.rows {
+        match rows.iter_mut().find(|known| known.run_id == row.run_id) {
+            Some(known) => known.to_s = known.to_s.min(row.from_s),
+            None => rows.push(Row { from_s: OPEN_FROM, to_s: row.from_s, ..row.clone() }),
+        }
+    }
+    rows.retain(|row| row.to_s > OPEN_FROM);
+    Selection { rows, ..Selection::default() }
+}
+
+/// Whether two selections share a part of a run.
+pub fn overlap(one: &Selection, other: &Selection) -> bool {
+    let meets = |a: &Row, b: &Row| a.run_id == b.run_id && a.from_s < b.to_s && b.from_s < a.to_s;
+    one.rows.iter().any(|a| other.rows.iter().any(|b| meets(a, b)))
+}
+
+/// Explains the misses of a window against a baseline.
+///
+/// # Errors
+/// Wrong usage when one of them has no scored request; when the database cannot be read.
+pub fn explain(
+    connection: &mut Connection,
+    window: &Selection,
+    baseline: &Selection,
+    targets: &Slo,
+    policy: Policy,
+) -> Result<Explanation> {
+    let named = |scope: &str, rows: &[Row]| -> Vec<Row> {
+        rows.iter().map(|row| Row { scope: scope.to_owned(), ..row.clone() }).collect()
+    };
+    let mut both = named(WINDOW, &window.rows);
+    both.extend(named(BASELINE, &baseline.rows));
+    install(connection, &both)?;
+    let scopes = ordered::scopes(connection)?;
+    let empty = |name: &str| Scope { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun };
+    let scope_of =
+        |name: &str| scopes.iter().find(|scope| scope.name == name).cloned().unwrap_or_else(|| empty(name));
+    let (window_scope, baseline_scope) = (scope_of(WINDOW), scope_of(BASELINE));
+    let outages = Outages::load(connection, &scopes)?;
+
+    let Read { profiles, accounts, kinds, window: window_side, baseline: baseline_side } =
+        read(connection, [&window_scope, &baseline_scope], outages, targets, policy)?;
+    let shares = [window_side.rows.miss_rate(), baseline_side.rows.miss_rate()];
+    let [Some(window_rate), Some(baseline_rate)] = shares else {
+        return Err(nothing_scored(shares[0].is_none(), policy).into());
+    };
+    let found = statistics::explain(&profiles, &window_side.rows, &baseline_side.rows);
+    let found = found.expect("both have rows");
+
+    let places = window_side.places.of_rows(found.stretch.first_row, found.stretch.end_row);
+    let (first, last) = places.expect("the stretch is a part of the window");
+    let stretch_scope = Scope {
+        name: STRETCH.to_owned(),
+        parts: between(&window_scope, first, last),
+        order: window_scope.order,
+    };
+    let rids = if found.z >= SHOWN {
+        let is_its = |miss: &Miss| match found.named.first() {
+            Some(first) => profiles.has(miss.profile, first.account),
+            None => (found.stretch.first_row..found.stretch.end_row).contains(&miss.row),
+        };
+        typical(connection, window_side.misses.kept.iter().copied().filter(is_its).collect())?
+    } else {
+        Vec::new()
+    };
+    let value = |account: &Account| {
+        let (attribute, value) = accounts.name(*account);
+        Value { attribute, value }
+    };
+    let named = found.named.iter().map(|found| {
+        let (attribute, value_name) = accounts.name(found.account);
+        Named {
+            attribute,
+            value: value_name,
+            requests: found.requests,
+            misses: found.misses,
+            baseline_requests: found.baseline_requests,
+            baseline_misses: found.baseline_misses,
+            own: found.own,
+            beyond: found.beyond,
+            sd: found.sd,
+            also: found.also.iter().map(value).collect(),
+            tied: found.tied.iter().map(value).collect(),
+        }
+    });
+    let named: Vec<Named> = named.collect();
+    drop(accounts);
+
+    let row = |part: &Part| Row {
+        scope: STRETCH.to_owned(),
+        run_id: part.run_id,
+        from_s: part.from_s,
+        to_s: part.to_s,
+    };
+    let stretch_rows: Vec<Row> = stretch_scope.parts.iter().map(row).collect();
+    both.extend(stretch_rows.iter().cloned());
+    let offered_per_s = offered(connection, &both)?;
+    let stretch_parts = stretch_scope.parts.iter().filter_map(|part| {
+        let (first_s, last_s) = part.span?;
+        let (from_s, to_s) = (part.from_s.max(first_s) - first_s, part.to_s.min(last_s) - first_s);
+        Some(StretchPart { run: part.run.clone(), from_s, to_s })
+    });
+    let stretch = Stretch {
+        from: first.wall_s.and_then(wall_time),
+        to: last.wall_s.and_then(wall_time),
+        extra: found.stretch.extra,
+        basis: basis(connection, &stretch_rows)?,
+        parts: stretch_parts.collect(),
+    };
+    let events = written::find(connection, &Selection { rows: stretch_rows, ..Selection::default() })?;
+    Ok(Explanation {
+        extra: found.extra,
+        low: found.low,
+        high: found.high,
+        z: found.z.is_finite().then_some(found.z),
+        misses: found.misses,
+        expected: found.expected,
+        kinds: kinds.all().iter().cloned().zip(found.kinds).collect(),
+        named,
+        rest: found.rest,
+        mix: found.mix,
+        stretch,
+        events,
+        rids,
+        offered_per_s,
+        window: window_side.in_words(&window_rate),
+        baseline: baseline_side.in_words(&baseline_rate),
+        notes: ordered::notes(&scopes),
+    })
+}
+
+fn nothing_scored(is_window: bool, policy: Policy) -> Failure {
+    let policy = policy.name();
+    Failure::usage(if is_window {
+        format!("the window has no request that the policy {policy} counts: choose another")
+    } else {
+        format!(
+            "there is nothing to hold the window against: the baseline has no request that the policy {policy} counts; \
+             without --against it is all earlier requests of the same runs: choose a window that begins later (--last \
+             1h, --since 14:05), or give a baseline, as in `--against 3h..2h` or `--against RUN`"
+        )
+    })
+}
+
+/// The rows of both windows.
+struct Read<'c> {
+    profiles: Profiles,
+    accounts: Accounts<'c>,
+    kinds: Words,
+    window: ReadSide,
+    baseline: ReadSide,
+}
+
+/// The scored rows of one window.
+struct ReadSide {
+    rows: Window,
+    places: Places,
+    misses: Misses,
+    /// The first and the last moment, in wall time.
+    wall: Option<(f64, f64)>,
+    runs: usize,
+}
+
+/// A missed request.
+#[derive(Debug, Clone, Copy)]
+struct Miss {
+    /// Its row in the window, from 0.
+    row: usize,
+    profile: Profile,
+    /// Infinite when it has none.
+    ttft_s: f64,
+    terminal_id: i64,
+}
+
+/// Missed requests to choose typical ones from: all of them, or when there are many, every second, every fourth...
+struct Misses {
+    every: usize,
+    seen: usize,
+    kept: Vec<Miss>,
+}
+
+impl Misses {
+    const MOST: usize = 1 << 16;
+
+    fn new() -> Self {
+        Self { every: 1, seen: 0, kept: Vec::new() }
+    }
+
+    fn push(&mut self, miss: Miss) {
+        if self.seen.is_multiple_of(self.every) {
+            if self.kept.len() == Self::MOST {
+                let mut at = 0;
+                self.kept.retain(|_| {
+                    at += 1;
+                    at % 2 == 1
+                });
+                self.every *= 2;
+            }
+            if self.seen.is_multiple_of(self.every) {
+                self.kept.push(miss);
+            }
+        }
+        self.seen += 1;
+    }
+}
+
+impl ReadSide {
+    fn in_words(&self, miss_rate: &Share) -> Side {
+        let met = miss_rate.of_the_rest();
+        Side {
+            from: self.wall.and_then(|(from, _)| wall_time(from)),
+            to: self.wall.and_then(|(_, to)| wall_time(to)),
+            runs: self.runs,
+            scored: met.rows,
+            attainment: met.value,
+            attainment_low: met.low,
+            attainment_high: met.high,
+            independent: met.independent(),
+            rests_on: met.is_thin().then(|| met.rests_on()),
+        }
+    }
+}
+
+fn read<'c>(
+    connection: &'c Connection,
+    [window, baseline]: [&Scope; 2],
+    outages: Outages,
+    targets: &Slo,
+    policy: Policy,
+) -> Result<Read<'c>> {
+    let mut accounts = Accounts::new(connection, outages)?;
+    let (mut profiles, mut kinds) = (Profiles::new(), Words::default());
+    let mut side =
+        |scope: &Scope, accounts: &mut Accounts<'_>, profiles: &mut Profiles| -> Result<ReadSide> {
+            let mut side = ReadSide {
+                rows: Window::new(),
+                places: Places::new(),
+                misses: Misses::new(),
+                wall: None,
+                runs: 0,
+            };
+            each(connection, scope, REQUESTS, |part, row| {
+                let request = Request::of(row, 2)?;
+                let miss = match score(request, targets, policy) {
+                    None => return Ok(()),
+                    Some(Score::Met) => None,
+                    Some(Score::Missed(kind)) => Some(kinds.number(kind) as usize),
+                };
+                let profile = profiles.of(accounts.of(part, row)?);
+                if miss.is_some() {
+                    let row_number = side.rows.rows() as usize;
+                    let ttft_s = request.ttft_s.unwrap_or(f64::INFINITY);
+                    side.misses.push(Miss {
+                        row: row_number,
+                        profile,
+                        ttft_s,
+                        terminal_id: row.get(TERMINAL_ID)?,
+                    });
+                }
+                side.rows.push(profile, miss);
+                let place = Place::of(part, row.get(0)?);
+                side.places.push(place);
+                if let Some(wall_s) = place.wall_s {
+                    let (from, to) = side.wall.unwrap_or((wall_s, wall_s));
+                    side.wall = Some((from.min(wall_s), to.max(wall_s)));
+                }
+                Ok(())
+            })?;
+            let mut runs: Vec<i64> = scope.parts.iter().map(|part| part.run_id).collect();
+            runs.sort_unstable();
+            runs.dedup();
+            side.runs = runs.len();
+            Ok(side)
+        };
+    let window = match side(window, &mut accounts, &mut profiles) {
+        Err(error) if error.is::<TooManyPrefixes>() => {
+            accounts.keep_frequent(connection, window)?;
+            profiles = Profiles::new();
+            side(window, &mut accounts, &mut profiles)?
+        }
+        read => read?,
+    };
+    accounts.close_prefixes();
+    let baseline = side(baseline, &mut accounts, &mut profiles)?;
+    Ok(Read { profiles, accounts, kinds, window, baseline })
+}
+
+/// The requests, of those that missed, whose TTFT is nearest the median of all of them.
+fn typical(connection: &Connection, mut missed: Vec<Miss>) -> Result<Vec<String>> {
+    missed.sort_by(|one, other| one.ttft_s.total_cmp(&other.ttft_s).then(one.row.cmp(&other.row)));
+    // A request without a TTFT stands after all that have one.
+    let measured = missed.partition_point(|miss| miss.ttft_s.is_finite());
+    if let Some(middle) = measured.checked_sub(1).map(|last| missed[last / 2].ttft_s) {
+        missed.sort_by(|one, other| {
+            let away = |miss: &Miss| (miss.ttft_s - middle).abs();
+            away(one).total_cmp(&away(other)).then(one.row.cmp(&other.row))
+        });
+    }
+    let mut rid = connection.prepare("select rid from terminals where terminal_id = ?1")?;
+    let typical = missed.iter().take(TYPICAL);
+    typical.map(|miss| Ok(rid.query_row([miss.terminal_id], |row| row.get(0))?)).collect()
+}
+
+/// Requests a second of the scopes.
+fn offered(connection: &mut Connection, rows: &[Row]) -> Result<Offered> {
+    install(connection, rows)?;
+    let mut found = connection.prepare(include_str!("../../../queries/explain/offered.sql"))?;
+    let mut rows = found.query([])?;
+    let mut rates: BTreeMap<String, f64> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let (offered, span_s): (f64, Option<f64>) = (row.get::<_, i64>(1)? as f64, row.get(2)?);
+        if let Some(span_s) = span_s.filter(|span_s| *span_s > 0.0) {
+            rates.insert(row.get(0)?, offered / span_s);
+        }
+    }
+    let rate = |scope: &str| rates.get(scope).copied();
+    Ok(Offered { stretch: rate(STRETCH), window: rate(WINDOW), baseline: rate(BASELINE) })
+}
+
+/// What the wall times of runs rest on, when it is the same for all.
+fn basis(connection: &Connection, rows: &[Row]) -> Result<Option<String>> {
+    let mut find = connection.prepare("select wall_basis from runs where run_id = ?1")?;
+    let mut bases = Vec::new();
+    for row in rows {
+        bases.push(find.query_row([row.run_id], |row| row.get::<_, Option<String>>(0))?);
+    }
+    bases.dedup();
+    Ok(if bases.len() == 1 { bases.pop().flatten() } else { None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selection::OPEN_TO;
+
+    fn row(run_id: i64, from_s: f64, to_s: f64) -> Row {
+        Row { scope: "all".to_owned(), run_id, from_s, to_s }
+    }
+
+    fn of(rows: Vec<Row>) -> Selection {
+        Selection { rows, ..Selection::default() }
+    }
+
+    #[test]
+    fn of_many_misses_some_are_kept_from_all_over() {
+        let (mut profiles, mut misses) = (Profiles::new(), Misses::new());
+        let profile = profiles.of(&[]);
+        for row in 0..300_000 {
+            misses.push(Miss { row, profile, ttft_s: 0.0, terminal_id: 0 });
+        }
+        assert!(misses.kept.len() <= Misses::MOST && misses.kept.len() > Misses::MOST / 2);
+        assert!(misses.kept.iter().enumerate().all(|(at, miss)| miss.row == at * misses.every));
+    }
+
+    #[test]
+    fn the_baseline_is_what_lies_before_the_first_part_of_each_run() {
+        let window =
+            of(vec![row(1, 50.0, 60.0), row(1, 20.0, 30.0), row(2, OPEN_FROM, 9.0), row(3, 7.0, OPEN_TO)]);
+        let before = earlier(&window);
+        assert_eq!(before.rows, [row(1, OPEN_FROM, 20.0), row(3, OPEN_FROM, 7.0)]);
+        assert!(!overlap(&window, &before));
+        assert!(overlap(&window, &of(vec![row(1, 55.0, 70.0)])));
+        assert!(!overlap(&window, &of(vec![row(1, 30.0, 50.0), row(4, OPEN_FROM, OPEN_TO)])));
+    }
+}

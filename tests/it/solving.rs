@@ -1,0 +1,161 @@
+//! `slo solve` and `slo try`: which targets could have been promised.
+
+use serde_json::{Value, json};
+
+use crate::harness::Lab;
+use crate::journals::journal;
+
+const RUN: &str = "1795977782-3db97943";
+
+/// The worked example of docs/statistics.md as TTFTs: 7919·i mod 1009, in milliseconds, of a thousand requests. TPOT
+/// is the same in seconds' tenths; every tenth request has none.
+fn lab() -> Lab {
+    let lines: Vec<String> = (0..1000_u64)
+        .map(|i| {
+            let value = 7919 * i % 1009;
+            let mut row = json!({
+                "run": RUN, "rid": format!("{i:06}"), "arrived": i, "duration_s": 0.5, "output_len": 3,
+                "ttft_s": value as f64 / 1000.0, "tpot_s": value as f64 / 10_000.0, "terminal": "completed",
+            });
+            if i % 10 == 0 {
+                row["tpot_s"] = Value::Null;
+            }
+            format!(r#"{{"schema": "narwhal.journal", "schema_version": 1, {}"#, &row.to_string()[1..])
+        })
+        .collect();
+    let lab = Lab::new();
+    lab.write("j.jsonl", journal(&lines));
+    lab.ingest("j.jsonl");
+    lab
+}
+
+fn solved(lab: &Lab, more: &[&str]) -> Value {
+    lab.run(&[&["slo", "solve", "--format", "json"], more].concat()).exits(0).json()[0].clone()
+}
+
+#[test]
+fn the_least_ttft_is_a_percentile_with_its_interval() {
+    let lab = lab();
+    // Any TPOT will do: the worked percentiles, 95 and 99 of 1000 independent values.
+    for (wanted, least, low, high) in [("0.95", 0.958, 0.944, 0.972), ("0.99", 0.998, 0.991, 1.005)] {
+        let found = solved(&lab, &["--wanted", wanted, "--tpot", "1"]);
+        assert_eq!(found["least_ttft"], json!(least), "{found}");
+        assert_eq!(
+            (&found["least_ttft_low"], &found["least_ttft_high"]),
+            (&json!(low), &json!(high)),
+            "{found}"
+        );
+        let met = if wanted == "0.95" { 950 } else { 990 };
+        assert_eq!((&found["met"], &found["scored"]), (&json!(met), &json!(1000)), "{found}");
+    }
+    let found = solved(&lab, &["--wanted", "0.999", "--tpot", "1"]);
+    assert_eq!((&found["least_ttft"], &found["least_ttft_high"]), (&json!(1.007), &Value::Null), "{found}");
+}
+
+#[test]
+fn it_is_that_of_slo_frontier() {
+    let lab = lab();
+    for wanted in ["0.1", "0.5", "0.9", "0.901", "0.95"] {
+        for tpot in ["0.01", "0.05", "0.0951", "1"] {
+            let found = solved(&lab, &["--wanted", wanted, "--tpot", tpot]);
+            let frontier =
+                lab.run(&["query", "slo-frontier", "--wanted", wanted, "--tpot", tpot, "--format", "json"]);
+            let frontier = &frontier.exits(0).json()[0];
+            for column in ["scope", "policy", "wanted", "tpot", "scored", "reachable", "least_ttft", "met"] {
+                assert_eq!(found[column], frontier[column], "{wanted} {tpot} {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_least_tpot_counts_requests_without_one_as_meeting() {
+    let lab = lab();
+    let found = solved(&lab, &["--wanted", "0.9", "--ttft", "2"]);
+    // A hundred have none, so 800 of the others are needed.
+    let mut tpots: Vec<u64> = (0..1000_u64).filter(|i| i % 10 != 0).map(|i| 7919 * i % 1009).collect();
+    tpots.sort_unstable();
+    assert_eq!(found["least_tpot"], json!(tpots[799] as f64 / 10_000.0), "{found}");
+    assert_eq!(found["met"], 900);
+    // With a tenth wanted, the least that was seen is more than enough.
+    let found = solved(&lab, &["--wanted", "0.1", "--ttft", "2"]);
+    assert_eq!(found["least_tpot"], json!(tpots[0] as f64 / 10_000.0), "{found}");
+    assert_eq!(found["met"], 101);
+}
+
+#[test]
+fn it_is_said_in_words() {
+    let lab = lab();
+    let words = lab.run(&["slo", "solve", "--wanted", "0.95", "--tpot", "1"]).exits(0);
+    let expected = format!(
+        "{RUN}: TTFT 0.958 s (95 %: 0.944 to 0.972) is the least that would have held for 0.95 of the requests, with \
+         TPOT 1 s: 950 of 1000 meet; 1000 requests that count like 1000 independent ones\n"
+    );
+    assert_eq!(words.stdout, expected);
+    assert!(words.stderr.contains("speaks for conditions as in this window"));
+    let words = lab.run(&["slo", "solve", "--wanted", "0.95", "--tpot", "0.05"]).exits(0);
+    assert!(
+        words.stdout.contains("no TTFT target would have held for 0.95 of the requests"),
+        "{}",
+        words.stdout
+    );
+    let words = lab.run(&["slo", "solve", "--wanted", "0.999", "--tpot", "1"]).exits(0);
+    assert!(
+        words.stdout.contains("; no upper end is the least") || words.stdout.contains("no upper end"),
+        "{}",
+        words.stdout
+    );
+}
+
+#[test]
+fn a_target_is_given_or_saved() {
+    let lab = lab();
+    lab.run(&["slo", "solve"]).exits(2).says("--tpot SECONDS to find the least TTFT");
+    lab.run(&["slo", "solve", "--ttft", "1", "--tpot", "1"]).exits(2);
+    lab.run(&["slo", "solve", "--wanted", "0", "--tpot", "1"]).exits(2);
+    lab.run(&["slo", "try", "--ttft", "1"]).exits(2).says("--tpot SECONDS");
+    lab.run(&["slo", "try"]).exits(2).says("slo set");
+    lab.run(&["slo", "try", "--ttft", "1", "--ttft", "2", "--tpot", "1"]).exits(2).says("make no pairs");
+    lab.run(&["slo", "set", "--ttft", "0.5", "--tpot", "0.09"]).exits(0);
+    assert_eq!(solved(&lab, &["--wanted", "0.5"])["tpot"], json!(0.09));
+    let tried =
+        lab.run(&["slo", "try", "--ttft", "0.4", "--ttft", "0.6", "--format", "json"]).exits(0).json();
+    assert_eq!((&tried[0]["tpot"], &tried[1]["ttft"]), (&json!(0.09), &json!(0.6)));
+}
+
+#[test]
+fn targets_stand_side_by_side_as_attainment_has_them() {
+    let lab = lab();
+    let pairs = [("0.5", "0.05"), ("0.9", "0.05"), ("0.9", "0.09"), ("2", "1")];
+    let flags: Vec<&str> = pairs.iter().flat_map(|(ttft, tpot)| ["--ttft", ttft, "--tpot", tpot]).collect();
+    let tried = lab.run(&[&["slo", "try", "--format", "json"], &flags[..]].concat()).exits(0).json();
+    assert_eq!(tried.as_array().map(Vec::len), Some(4));
+    for (tried, (ttft, tpot)) in tried.as_array().unwrap().iter().zip(pairs) {
+        let alone = lab
+            .run(&["query", "attainment", "--ttft", ttft, "--tpot", tpot, "--format", "json"])
+            .exits(0)
+            .json();
+        for column in ["scope", "policy", "ttft", "tpot", "scored", "met", "attainment"] {
+            assert_eq!(tried[column], alone[0][column], "{ttft} {tpot} {column}");
+        }
+        let bound = |end: &str| tried[end].as_f64().expect("an end");
+        let value = bound("attainment");
+        assert!(bound("attainment_low") < value && value <= bound("attainment_high"));
+    }
+    let table = lab.run(&[&["slo", "try"], &flags[..]].concat()).exits(0).stdout;
+    assert!(table.contains("1.000 (0.996-1.000)"), "{table}");
+}
+
+#[test]
+fn scopes_are_those_of_the_selection() {
+    let lab = lab();
+    let tried = lab
+        .run(&["slo", "try", "--ttft", "1", "--tpot", "1", "--by", "run,500s", "--format", "csv"])
+        .exits(0);
+    assert_eq!(tried.stdout.lines().count(), 3, "{}", tried.stdout);
+    let none = lab.run(&["slo", "solve", "--tpot", "1", "--release", "9"]).exits(0);
+    assert!(none.stdout.is_empty() && none.stderr.contains("no rows: --release 9"), "{}", none.stderr);
+    let short =
+        lab.run(&["slo", "solve", "--tpot", "1", "--from", "990", "--format", "json"]).exits(0).json();
+    assert_eq!(short[0]["scored"], 10);
+}
