@@ -21,6 +21,7 @@
 //! | one request and what went on around it, two selections, limits, intervals of answers | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`], [`query::intervals`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |
+//! | what misses go with, and which targets could be promised | [`query::explain`], [`query::solve`] | how tables are filled |
 //! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | answers as text | [`output`], [`text`] | where they come from |
