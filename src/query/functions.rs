@@ -51,8 +51,11 @@ pub fn add(connection: &Connection) -> Result<()> {
     })
 }
 
+/// A function of one number.
+type OfOne = fn(f64) -> f64;
+
 /// Those of one number. What has no value, such as the root of -1, is not a number, which SQLite makes null.
-const MATH: [(&str, fn(f64) -> f64); 24] = [
+const MATH: [(&str, OfOne); 24] = [
     ("acos", f64::acos),
     ("acosh", f64::acosh),
     ("asin", f64::asin),
@@ -405,7 +408,7 @@ mod tests {
         // Each as SQLite 3.40 built with its math functions gives it.
         let connection = connection();
         for (sql, expected) in [
-            ("sqrt(2)", Value::Real(1.4142135623730951)),
+            ("sqrt(2)", Value::Real(std::f64::consts::SQRT_2)),
             ("sqrt(-1)", Value::Null),
             ("ln(0)", Value::Null),
             ("log(100)", Value::Real(2.0)),

@@ -1,8 +1,8 @@
 //! What looks like a URL, an address, a host or a user, whatever it is called.
 //!
 //! When in doubt it does: `status:503` goes as `host:port`, and no text that is lost so changes a
-//! number. Names with dots are judged by [`super::dotted`], others by the words around them
-//! ([`super::wording`]).
+//! number. Names with dots are judged by `dotted`, others by the words around them
+//! (`wording`).
 
 use std::net::Ipv6Addr;
 
