@@ -26,6 +26,11 @@ create index terminals_not_completed on terminals (
 -- For failure-causes, engine-failures, retries: the requests of a window that have attempt failures.
 create index terminals_with_failures on terminals (run_id, arrived) where attempt_failures > 0;
 
+-- For what is said beside attainment of completed requests whose output is unknown: none, but where token accounting
+-- is unavailable.
+create index terminals_unaccounted on terminals (run_id, arrived, token_accounting)
+where terminal = 'completed' and output_len is null;
+
 -- Wall clock minus monotonic clock of a run (docs/semantics.md, "Time"): what bounds it, and the estimate.
 alter table runs add column wall_lifecycle_low_s real;  -- not less than this, by lifecycle events between two rows
 alter table runs add column wall_lifecycle_high_s real; -- and not more; bounds that cross: the clock was stepped

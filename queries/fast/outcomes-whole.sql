@@ -1,11 +1,16 @@
 -- Faster: requests of whole runs are counted already, as the rows came.
 with
-counted as (
-    select s.scope, c.terminal, sum(c.requests) as ended
+gathered as materialized (
+    select s.scope, counts_by(c.terminal, c.requests) as counts
     from selection as s
     cross join terminal_counts as c
     where c.run_id = s.run_id
-    group by s.scope, c.terminal
+    group by s.scope
+),
+counted as (
+    select g.scope, k.value as terminal, rank_at(g.counts, k.key, 0) as ended
+    from gathered as g
+    cross join json_each(keys_of(g.counts)) as k
 )
 select
     c.scope as scope,

@@ -1,23 +1,33 @@
--- Faster: completed requests, nearly all, are only counted, by their index; the others alone are sorted.
+-- Faster: completed requests, nearly all, are only counted, by their index; the others are counted by terminal as they
+-- come, and nothing is sorted into groups.
 with
-counted as (
-    select s.scope, 'completed' as terminal, count(*) as ended
+completed as (
+    select s.scope, count(*) as ended
     from selection as s
-    cross join terminals as t indexed by terminals_completed
+    cross join terminals as t
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
         and t.terminal = 'completed'
     group by s.scope
-    union all
-    select s.scope, t.terminal, count(*)
+),
+others as materialized (
+    select s.scope, counts_by(t.terminal, 1) as counts
     from selection as s
-    cross join terminals as t indexed by terminals_not_completed
+    cross join terminals as t
     where t.run_id = s.run_id
         and t.arrived >= s.from_s
         and t.arrived < s.to_s
         and t.terminal <> 'completed'
-    group by s.scope, t.terminal
+    group by s.scope
+),
+counted as (
+    select scope, 'completed' as terminal, ended
+    from completed
+    union all
+    select o.scope, k.value, rank_at(o.counts, k.key, 0)
+    from others as o
+    cross join json_each(keys_of(o.counts)) as k
 )
 select
     c.scope as scope,

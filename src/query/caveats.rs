@@ -71,7 +71,7 @@ fn without_accounting(connection: &Connection) -> Result<Vec<(String, i64)>> {
     let mut find = connection.prepare(
         "select r.run, count(*)
          from selection as s
-         cross join terminals as t
+         cross join terminals as t indexed by terminals_unaccounted
          cross join runs as r
          where t.run_id = s.run_id and t.arrived >= s.from_s and t.arrived < s.to_s
              and t.terminal = 'completed' and t.output_len is null and t.token_accounting = 'unavailable'

@@ -18,7 +18,7 @@ use rusqlite::{Connection, Error, Result};
 ///   is the largest x.
 /// - `ranks_by(key, x)`, for the same: as `ranks(x, 0)`, apart for each text `key`, to be read by `keys_of(ranks)`, a
 ///   JSON array, and `rank_at(ranks, place in it, percent)`; `percent` 0 is how many values there are. It saves sorting
-///   rows into groups.
+///   rows into groups. `counts_by(key, n)` only adds up n for each key, to be read in the same way.
 ///
 /// # Errors
 /// When SQLite refuses.
@@ -30,6 +30,7 @@ pub fn add(connection: &Connection) -> Result<()> {
     connection.create_aggregate_function("ranks", 2, flags, Ranks)?;
     add_math(connection, flags)?;
     connection.create_aggregate_function("ranks_by", 2, flags, RanksBy)?;
+    connection.create_aggregate_function("counts_by", 2, flags, CountsBy)?;
     connection.create_scalar_function("keys_of", 1, flags, |context| {
         let ValueRef::Blob(ranks) = context.get_raw(0) else { return Ok(None) };
         let keys = ranks.get(..8).and_then(|len| <[u8; 8]>::try_from(len).ok()).map(u64::from_le_bytes);
@@ -298,10 +299,7 @@ impl Aggregate<ByKey, Option<Vec<u8>>> for RanksBy {
     /// The length of the JSON array of the keys, that array, and for each key the count and [`PERCENTS`].
     fn finalize(&self, _: &mut Context<'_>, by_key: Option<ByKey>) -> Result<Option<Vec<u8>>> {
         let Some(mut by_key) = by_key.filter(|by_key| !by_key.at.is_empty()) else { return Ok(None) };
-        let keys: Vec<_> = by_key.at.keys().map(|key| String::from_utf8_lossy(key)).collect();
-        let keys = serde_json::to_string(&keys).map_err(|error| user_error(error.to_string()))?;
-        let mut ranks = (keys.len() as u64).to_le_bytes().to_vec();
-        ranks.extend(keys.as_bytes());
+        let mut ranks = keys_in_front(by_key.at.keys())?;
         for at in by_key.at.values() {
             let values = &mut by_key.values[*at];
             ranks.extend((values.len() as u64).to_le_bytes());
@@ -309,6 +307,49 @@ impl Aggregate<ByKey, Option<Vec<u8>>> for RanksBy {
         }
         Ok(Some(ranks))
     }
+}
+
+struct CountsBy;
+
+impl Aggregate<BTreeMap<Vec<u8>, i64>, Option<Vec<u8>>> for CountsBy {
+    fn init(&self, _: &mut Context<'_>) -> Result<BTreeMap<Vec<u8>, i64>> {
+        Ok(BTreeMap::new())
+    }
+
+    fn step(&self, context: &mut Context<'_>, counts: &mut BTreeMap<Vec<u8>, i64>) -> Result<()> {
+        let (ValueRef::Text(key), ValueRef::Integer(n)) = (context.get_raw(0), context.get_raw(1)) else {
+            return Ok(());
+        };
+        match counts.get_mut(key) {
+            Some(count) => *count += n,
+            None => drop(counts.insert(key.to_vec(), n)),
+        }
+        Ok(())
+    }
+
+    /// As [`RanksBy`] gives it, with counts and no value.
+    fn finalize(
+        &self,
+        _: &mut Context<'_>,
+        counts: Option<BTreeMap<Vec<u8>, i64>>,
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(counts) = counts.filter(|counts| !counts.is_empty()) else { return Ok(None) };
+        let mut written = keys_in_front(counts.keys())?;
+        for count in counts.values() {
+            written.extend(count.to_le_bytes());
+            write_ranks(&mut [], 0, &mut written);
+        }
+        Ok(Some(written))
+    }
+}
+
+/// The length of the JSON array of the keys, and that array.
+fn keys_in_front<'k>(keys: impl Iterator<Item = &'k Vec<u8>>) -> Result<Vec<u8>> {
+    let keys: Vec<_> = keys.map(|key| String::from_utf8_lossy(key)).collect();
+    let keys = serde_json::to_string(&keys).map_err(|error| user_error(error.to_string()))?;
+    let mut written = (keys.len() as u64).to_le_bytes().to_vec();
+    written.extend(keys.as_bytes());
+    Ok(written)
 }
 
 /// What `rank_at` reads of what `ranks_by` gives.
