@@ -105,7 +105,7 @@ enum Command {
     Export(Export),
     /// Write a journal that can be published: no engine, client, host or address in it
     Redact(Redact),
-    /// Save the latency targets that queries use when none are given, or find out which could be promised
+    /// Save the latency targets that queries use, or find out which could be promised
     #[command(subcommand)]
     Slo(Slo),
     /// What was read, how far, and what is in the database

@@ -43,6 +43,11 @@ impl Rounding {
         rounding
     }
 
+    /// With so many decimals less, one at least where there was one.
+    pub(super) fn coarser(self, by: usize) -> Self {
+        Self { decimals: self.decimals.saturating_sub(by).max(self.decimals.min(1)) }
+    }
+
     fn plain(&self, real: f64) -> String {
         format!("{real:.0$}", self.decimals)
     }

@@ -25,6 +25,9 @@ const MAX_CELL: usize = 80;
 const SAMPLE_ROWS: usize = 1000;
 const SAMPLE_BYTES: usize = 512 << 10;
 
+/// So many decimals are given up before a table is turned: three digits of the larger numbers are left.
+const MAX_COARSER: usize = 2;
+
 /// Text is folded to no less.
 const MIN_FOLD: usize = 16;
 
@@ -270,11 +273,12 @@ impl Layout {
         width: Option<usize>,
         is_markdown: bool,
     ) -> Self {
-        let mut columns: Vec<Column> = names
-            .iter()
-            .enumerate()
-            .map(|(at, name)| Column::of(name, sample.iter().map(|row| &row[at]), is_whole))
-            .collect();
+        let columns_of = |coarser: usize| -> Vec<Column> {
+            let of = |(at, name): (usize, &String)| {
+                Column::of(name, sample.iter().map(|row| &row[at]), is_whole, coarser)
+            };
+            names.iter().enumerate().map(of).collect()
+        };
         let leading = names.iter().take_while(|name| HEADINGS.contains(&name.as_str())).count();
         // Not every column: something must stand below a heading.
         let leading =
@@ -283,17 +287,22 @@ impl Layout {
             (0..=leading).rev().find(|headings| *headings == 0 || is_worth(*headings, sample)).unwrap_or(0);
         let width = width.filter(|_| !sample.is_empty());
         let fits = |columns: &[Column]| width.is_none_or(|width| width_of(columns) <= width);
-        for headings in [wanted, leading] {
-            if fits(&columns[headings..]) {
-                return Self { headings, columns: columns.split_off(headings), is_turned: false };
-            }
-            let mut broken: Vec<Column> = columns[headings..].iter().map(Column::with_broken_name).collect();
-            if fits(&broken) {
-                let width = width.unwrap_or(usize::MAX);
-                widen(&mut broken, &columns[headings..], width);
-                return Self { headings, columns: broken, is_turned: false };
+        for coarser in 0..=MAX_COARSER {
+            let mut columns = columns_of(coarser);
+            for headings in [wanted, leading] {
+                if fits(&columns[headings..]) {
+                    return Self { headings, columns: columns.split_off(headings), is_turned: false };
+                }
+                let mut broken: Vec<Column> =
+                    columns[headings..].iter().map(Column::with_broken_name).collect();
+                if fits(&broken) {
+                    let width = width.unwrap_or(usize::MAX);
+                    widen(&mut broken, &columns[headings..], width);
+                    return Self { headings, columns: broken, is_turned: false };
+                }
             }
         }
+        let columns = columns_of(0);
         for headings in [wanted, leading] {
             let mut folded: Vec<Column> = columns[headings..].iter().map(Column::with_broken_name).collect();
             if width.is_some_and(|width| fold_widest(&mut folded, width)) {
@@ -349,12 +358,18 @@ fn widen(broken: &mut [Column], whole: &[Column], width: usize) {
 }
 
 impl Column {
-    fn of<'c>(name: &str, cells: impl Iterator<Item = &'c Cell> + Clone, is_whole: bool) -> Self {
+    /// With so many decimals less than its numbers deserve.
+    fn of<'c>(
+        name: &str,
+        cells: impl Iterator<Item = &'c Cell> + Clone,
+        is_whole: bool,
+        coarser: usize,
+    ) -> Self {
         let reals = cells.clone().filter_map(|cell| match cell {
             Cell::Real(real) => Some(*real),
             _ => None,
         });
-        let rounding = Rounding::of(name, reals, is_whole);
+        let rounding = Rounding::of(name, reals, is_whole).coarser(coarser);
         Self {
             name: vec![name.to_owned()],
             cells: cells.clone().map(|cell| cell.shown(&rounding).width()).max().unwrap_or(0),
