@@ -16,7 +16,10 @@
 //! | counts kept for the common questions | `store::kept` | how lines are read |
 //! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
-//! | canned questions and their parameters | [`query`] | how tables are filled |
+//! | what a question is asked of: flags to rows of `selection` | [`selection`] | what is asked |
+//! | canned questions and their parameters | [`query::catalog`], [`query::params`], [`query::caveats`] | how tables are filled |
+//! | one statement that only reads; faster ones, our functions, scopes on several connections, the statement written out | [`query::run`], [`query::faster`], [`query::functions`], [`query::parts`], [`query::written`] | how tables are filled |
+//! | tables and columns with what they mean | [`query::schema`] | how tables are filled |
 //! | requests one by one in the order that intervals need, and their figures | [`query::ordered`], [`query::scoring`], [`query::figures`] | how tables are filled |
 //! | one request and what went on around it, two selections, limits, intervals of answers | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`], [`query::intervals`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |

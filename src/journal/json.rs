@@ -1,6 +1,6 @@
 //! A pull reader over the JSON of one line, and the few things it forgives.
 //!
-//! A general JSON library cannot read a journal as SEMANTICS asks: the writer can emit `NaN` and
+//! A general JSON library cannot read a journal as docs/journal.md describes it: the writer can emit `NaN` and
 //! lone surrogates, a key may stand twice, an integer may not fit, and a line may hold a torn
 //! record with a whole one behind it. This reader says where a value ends, mends what may be
 //! mended (and tells), and otherwise gives the byte and the reason. Text without escapes is

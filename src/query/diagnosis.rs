@@ -242,7 +242,7 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
     })
 }
 
-/// Holds a request against targets, by the policy `journal` (SEMANTICS, "SLO attainment").
+/// Holds a request against targets, by the policy `journal` (docs/semantics.md, "SLO attainment").
 fn judge(request: &Terminal<'_>, slo: &Slo) -> Verdict {
     let terminal = request.terminal.as_deref().unwrap_or_default();
     let always_scored = matches!(terminal, "completed" | "invalid" | "rejected" | "expired" | "failed");

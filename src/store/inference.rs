@@ -1,5 +1,5 @@
 //! Which build wrote which run: the journal does not say it, the order of rows in a source does
-//! (SEMANTICS, "Which build wrote a run").
+//! (docs/semantics.md, "Which build wrote a run").
 
 use rusqlite::{Result, params};
 

@@ -1,4 +1,4 @@
-//! When events happened on the monotonic clock of their run (SEMANTICS, "Place of an event").
+//! When events happened on the monotonic clock of their run (docs/semantics.md, "Place of an event").
 //!
 //! Most say it themselves. The others stand between two rows of their run in the source, which tells about
 //! when they were written: that is kept in `event_gaps`, and their place is worked out from it whenever the

@@ -279,7 +279,7 @@ pub(crate) fn failure_extra(row: &AttemptFailure<'_>) -> Option<String> {
     (!row.extra.is_empty()).then(|| compact(&row.extra))
 }
 
-/// What a terminal's own row says of its attempts (SEMANTICS, "Attempts, legs, failure rates").
+/// What a terminal's own row says of its attempts (docs/semantics.md, "Attempts, legs, failure rates").
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attempts {
     /// Failed attempts that have their record.

@@ -169,7 +169,7 @@ impl Writer<'_> {
     }
 
     /// Finds or adds a run at the first of its rows that the current source gives, or gives again
-    /// after another source was read, and infers its build (SEMANTICS, "Which build wrote a run").
+    /// after another source was read, and infers its build (docs/semantics.md, "Which build wrote a run").
     #[cold]
     fn meet_anew(&mut self, name: &str, byte_offset: u64) -> Result<Run> {
         let source_id = self.source.source_id;

@@ -1,4 +1,4 @@
-//! From what bounds a run's wall clock minus its monotonic clock to an estimate of it (SEMANTICS, "Time").
+//! From what bounds a run's wall clock minus its monotonic clock to an estimate of it (docs/semantics.md, "Time").
 //!
 //! Numbers only: where the bounds come from is known in `runs`.
 

@@ -1,4 +1,4 @@
-//! Which build wrote a run. Expected values follow SEMANTICS, "Which build wrote a run", by hand.
+//! Which build wrote a run. Expected values follow docs/semantics.md, "Which build wrote a run", by hand.
 
 use rusqlite::types::Value;
 

@@ -229,7 +229,7 @@ fn written_by(processes: &[Process], first_run: u64) -> Vec<Written> {
     lines
 }
 
-/// SEMANTICS, "Which build wrote a run", in the order of one source: the certainty of each run, and
+/// docs/semantics.md, "Which build wrote a run", in the order of one source: the certainty of each run, and
 /// its build's version.
 fn builds_by_the_rule(lines: &[Written]) -> BTreeMap<String, (&'static str, Option<&'static str>)> {
     let mut found = BTreeMap::new();
