@@ -218,9 +218,14 @@ fn has_journal_row(line: &[u8]) -> bool {
         Content::Pieces(pieces) => pieces.iter().any(|piece| matches!(piece.kind, PieceKind::Row(_))),
     };
     is_row
+        || BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
         || serde_json::from_slice::<Json>(line)
             .is_ok_and(|row| [&row["schema"], &row["meta"]["schema"]].contains(&&Json::from(SCHEMA)))
 }
+
+/// How a router begins its rows: a row that is torn, or still being written, is one too.
+const BEGINNINGS: [&[u8]; 2] =
+    [b"{\"schema\": \"narwhal.journal\"", b"{\"meta\": {\"schema\": \"narwhal.journal\""];
 
 /// The first bytes, unpacked where that can be.
 fn first_bytes(file: &mut File, len: u64) -> Vec<u8> {

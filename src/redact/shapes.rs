@@ -207,11 +207,19 @@ fn is_decimal(bytes: &[u8], at: usize) -> bool {
 fn host_port(text: &str, at: usize) -> Option<usize> {
     let colon = bounded_end(text, at, LONGEST_NAME, is_name);
     let end = port(text, colon)?;
-    if dotted::is_file(&text[at..colon]) || is_behind_dot(text, at) {
+    if dotted::is_file(&text[at..colon]) || is_behind_dot(text, at) || is_hour_of_day(&text[at..colon]) {
         return None;
     }
     let has_letter = text[at..colon].chars().any(char::is_alphabetic);
     (has_letter && ipv6(text, colon + 1).is_none()).then_some(end)
+}
+
+/// Whether minutes follow, and no port: `2026-11-29T18` of `2026-11-29T18:43`.
+fn is_hour_of_day(text: &str) -> bool {
+    let form = "0000-00-00T00";
+    let is_alike =
+        |(c, of): (u8, u8)| if of == b'0' { c.is_ascii_digit() } else { c.eq_ignore_ascii_case(&of) };
+    text.len() == form.len() && text.bytes().zip(form.bytes()).all(is_alike)
 }
 
 /// The end of `user@host`, its port included; also of `'user'@'host'`.
@@ -361,6 +369,10 @@ mod tests {
                 "line 1:12, lag:3.5s, x:70000, p99:250ms, a: 5, x:0",
             ),
             ("sha256:00ff", "sha256:00ff"),
+            (
+                "at 2026-11-29T18:43:04.1Z, [2026-11-29T18:43Z]",
+                "at 2026-11-29T18:43:04.1Z, [2026-11-29T18:43Z]",
+            ),
         ] {
             assert_eq!(replaced(text), becomes, "{text}");
         }

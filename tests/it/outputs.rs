@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value as Json;
 
-use crate::harness::{Lab, build, fixture, gzip, has_program, say, terminal, zstd};
+use crate::harness::{Lab, build, fixture, gzip, has_program, project, say, terminal, zstd};
 
 const RUN: &str = "1795977936-56e568d1";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_narwhal-jq");
@@ -147,6 +147,20 @@ fn point_1_a_journal_that_was_not_read_stays_after_a_rotation() {
     fs::remove_file(lab.path("journal.jsonl")).unwrap();
     lab.run(&["export", "journal", "--dir", "."]).exits(2).says("name another file");
     assert!(!lab.path("journal.jsonl").exists() && !lab.path("export.json").exists());
+}
+
+#[test]
+fn point_1_a_journal_whose_first_row_is_still_being_written_stays() {
+    let lab = lab();
+    let sample = fs::read(project().join("samples/journal.jsonl")).unwrap();
+    let rows: Vec<&[u8]> = sample.split(|byte| *byte == b'\n').collect();
+    for (name, torn) in
+        [("build", &rows[0][..200]), ("row", &rows[1][..700]), ("whole", &rows[1][..rows[1].len() - 1])]
+    {
+        let path = lab.write(name, torn);
+        lab.run(&["query", "runs", "-o", name]).exits(2).says("a journal");
+        assert_eq!(fs::read(path).unwrap(), torn, "{name}");
+    }
 }
 
 #[test]
