@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::harness::{Lab, gzip};
+use super::harness::{Lab, copy_program, gzip};
 use super::journals::{event, journal, run_name, short_terminal};
 use super::rotation::{append, rename, rows};
 
@@ -467,7 +467,7 @@ fn point_10_a_file_that_may_not_be_read_is_complained_of_once_and_read_when_it_m
     if File::open(lab.path("logs/k.jsonl")).is_ok() {
         // Root is not bound by modes, another user is.
         let tool = lab.path("tool");
-        fs::copy(env!("CARGO_BIN_EXE_narwhal-jq"), &tool).expect("it can be copied");
+        copy_program(&tool);
         for (name, mode) in [("tool", 0o755), ("", 0o777), ("logs", 0o777), (J, 0o666)] {
             set_mode(name, mode);
         }

@@ -114,6 +114,14 @@ impl Run {
 /// The Unix second at which files of a lab were written: after the rows of all journals here.
 const WRITTEN_S: f64 = 1_796_000_000.25;
 
+/// Copies the program to `to`, for a user or a mount that cannot reach where it was built. `cp` writes it: a file
+/// open for writing here would be inherited by what other tests start, and could not be run while they hold it
+/// ("Text file busy").
+pub fn copy_program(to: &Path) {
+    let status = Command::new("cp").arg(env!("CARGO_BIN_EXE_narwhal-jq")).arg(to).status();
+    assert!(status.is_ok_and(|status| status.success()), "the program cannot be copied to {}", to.display());
+}
+
 /// Sets when a file was modified last.
 pub fn set_modified(path: &Path, unix_s: f64) {
     let time = UNIX_EPOCH + Duration::from_secs_f64(unix_s);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::harness::{Lab, build, gzip, say, terminal};
+use crate::harness::{Lab, build, copy_program, gzip, say, terminal};
 
 const RUN: &str = "1795977936-56e568d1";
 
@@ -285,7 +285,7 @@ fn in_a_container(test: &str, lab: &Lab, script: &str) -> Option<Command> {
     // The program may lie in one of those folders.
     let tool = lab.path("tool");
     if !tool.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_narwhal-jq"), &tool).unwrap();
+        copy_program(&tool);
     }
     command.args(["-m", "sh", "-c", &script]).arg(tool).current_dir(lab.path(""));
     command.env_remove("NARWHAL_JQ_DB").env_remove("TMPDIR").env("NO_COLOR", "1").stdin(Stdio::null());

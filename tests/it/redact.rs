@@ -257,12 +257,17 @@ fn pair(one: &Value, other: &Value, key: &str, map: &mut BTreeMap<String, String
 
 fn assert_same_answers(original: &Lab, redacted: &Lab, engines: &BTreeMap<String, String>, what: &str) {
     for query in ["attainment", "outcomes", "refusals", "latency", "handoff", "runs"] {
-        if !harness::project().join(format!("queries/{query}.sql")).exists() {
-            continue;
-        }
         let slo: &[&str] = if query == "attainment" { &["--ttft", "0.8", "--tpot", "0.03"] } else { &[] };
         let question: Vec<&str> = [query].iter().chain(slo).copied().collect();
-        ask(redacted, &question).equals(&ask(original, &question), &format!("{what}: {query}"));
+        let (mut got, mut expected) = (ask(redacted, &question), ask(original, &question));
+        if query == "runs" {
+            // The two stand in different files.
+            for answer in [&mut got, &mut expected] {
+                let at = answer.columns.iter().position(|name| name == "path").unwrap();
+                answer.rows.iter_mut().for_each(|row| row[at] = Value::Null);
+            }
+        }
+        got.equals(&expected, &format!("{what}: {query}"));
     }
     let mut failures = ask(original, &["engine-failures"]);
     let at = failures.columns.iter().position(|name| name == "engine");

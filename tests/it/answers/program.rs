@@ -357,18 +357,19 @@ fn a_read_only_folder_answers_the_program_and_the_shell() {
         return;
     }
     let lab = Lab::new();
-    lab.run(&["ingest", crate::plain::shipped_journals()[0].to_str().unwrap()]).exits(0);
+    let journal = lab.path("journal.jsonl");
+    fs::copy(&crate::plain::shipped_journals()[0], &journal).unwrap();
+    // A journal that was just written is said to be still growing.
+    harness::set_modified(&journal, 1_795_980_000.0);
+    lab.run(&["ingest", "journal.jsonl"]).exits(0);
     lab.run(&["slo", "set", "--ttft", "0.8", "--tpot", "0.03"]).exits(0);
     let questions: [&[&str]; 4] =
         [&["runs"], &["attainment"], &["latency", "--by", "all"], &["outcomes", "--from", "2"]];
     let expected: Vec<Answer> = questions.iter().map(|question| ask(&lab, question)).collect();
     let sealed = lab.path("sealed");
     fs::create_dir(&sealed).unwrap();
-    for (from, to) in
-        [(lab.path("narwhal.db"), "narwhal.db"), (env!("CARGO_BIN_EXE_narwhal-jq").into(), "tool")]
-    {
-        fs::copy(from, sealed.join(to)).unwrap();
-    }
+    fs::copy(lab.path("narwhal.db"), sealed.join("narwhal.db")).unwrap();
+    harness::copy_program(&sealed.join("tool"));
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     mode(&sealed.join("tool"), 0o555);
     mode(&sealed.join("narwhal.db"), 0o444);
