@@ -269,10 +269,12 @@ pub fn recognise_unpacked<R: Read>(
         let tail = match source.offset.checked_sub(offset) {
             None => &head[..source.offset as usize],
             Some(missing) => {
+                let read = read_up_to(&mut bytes, missing, &mut window);
+                // Either way the bytes are behind every offset found so far.
+                offset = source.offset;
                 // One that ends before, or is cut off, does not go on from there.
-                match read_up_to(&mut bytes, missing, &mut window) {
-                    Ok(read) if read == missing => offset = source.offset,
-                    _ => break,
+                if !read.is_ok_and(|read| read == missing) {
+                    break;
                 }
                 &window[..]
             }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::harness::{Lab, fixture, gzip, has_program};
+use crate::harness::{Lab, fixture, gzip, has_program, terminal};
 
 /// What a program makes of a file of the lab on standard output, and whether it was content.
 fn given_by(lab: &Lab, program: &str, arguments: &[&str], file: &str) -> (Vec<u8>, bool) {
@@ -204,4 +204,24 @@ fn issue_13_7_nothing_that_begins_as_an_archive_does_is_read_as_text() {
         lab.run(&["ingest", "j.jsonl"]).exits(1).says(said);
         assert_eq!(stored(&lab), (0, 0), "{said}");
     }
+}
+
+#[test]
+fn an_archive_is_read_to_its_end_beside_a_longer_journal_that_begins_alike() {
+    let lab = Lab::new();
+    let rows = |range: std::ops::Range<u32>| -> String {
+        range.map(|n| terminal("1795977784-3db97941", &format!("rid-{n}"), f64::from(n)) + "\n").collect()
+    };
+    let copy = rows(0..60) + &terminal("1795977784-3db97941", "the last", 60.0);
+    lab.write("copy.jsonl", &copy);
+    lab.write("journal.jsonl", rows(0..90));
+    // The longer one goes on with what is known of the copy, which is then read as a source of its own.
+    while lab.run(&["ingest", "copy.jsonl", "journal.jsonl", "--format", "json"]).json()["total"]["lines"]
+        != 0
+    {}
+    assert_eq!(lab.number("select count(*) from sources"), 2);
+    assert_eq!(lab.number("select count(*) from terminals where rid = 'the last'"), 0, "its line may go on");
+    lab.write("copy.jsonl.gz", gzip(copy.as_bytes()));
+    lab.run(&["ingest", "copy.jsonl.gz"]).exits(0);
+    assert_eq!(lab.number("select count(*) from terminals where rid = 'the last'"), 1);
 }
