@@ -22,6 +22,7 @@ pub mod fields;
 mod key;
 mod names;
 mod order;
+mod phrases;
 mod redactor;
 mod rows;
 pub mod shapes;
@@ -29,6 +30,7 @@ pub mod sink;
 mod source;
 pub mod strings;
 mod wording;
+mod words;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use super::fields::Role;
 use super::shapes::{Shape, any_shape_at, each_url_host, ipv4, is_name, is_word, next_place, word_end};
 use super::strings::each_string;
-use super::wording::{is_common, told_at};
+use super::wording::told_at;
+use super::words::is_common;
 
 /// How a pseudonym of an engine begins.
 pub const PSEUDONYM: &str = "engine-";

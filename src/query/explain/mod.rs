@@ -6,6 +6,7 @@
 mod accounts;
 mod outages;
 mod places;
+mod reading;
 mod written;
 
 use std::collections::BTreeMap;
@@ -16,14 +17,14 @@ use serde::Serialize;
 
 pub use written::Event;
 
-use self::accounts::{Accounts, TERMINAL_ID, TooManyPrefixes, Words};
 use self::outages::Outages;
-use self::places::{Place, Places, between};
-use super::ordered::{self, Order, Part, Scope, each};
-use super::scoring::{Policy, Request, Score, score};
+use self::places::between;
+use self::reading::{Miss, Read, read, typical};
+use super::ordered::{self, Order, Part, Scope};
+use super::scoring::Policy;
 use crate::exit::Failure;
 use crate::selection::{OPEN_FROM, Row, Selection, install};
-use crate::statistics::{self, Account, Profile, Profiles, SHOWN, Share, Window};
+use crate::statistics::{self, Account, SHOWN};
 use crate::store::slos::Slo;
 use crate::text::wall_time;
 
@@ -175,11 +176,6 @@ const WINDOW: &str = "window";
 const BASELINE: &str = "baseline";
 const STRETCH: &str = "stretch";
 
-/// So many requests are named for a look at them.
-const TYPICAL: usize = 3;
-
-const REQUESTS: &str = include_str!("../../../queries/explain/requests.sql");
-
 /// All earlier requests of the runs of a window: of each run what lies before its first part.
 pub fn earlier(window: &Selection) -> Selection {
     let mut rows: Vec<Row> = Vec::new();
@@ -327,165 +323,6 @@ fn nothing_scored(is_window: bool, policy: Policy) -> Failure {
     })
 }
 
-/// The rows of both windows.
-struct Read<'c> {
-    profiles: Profiles,
-    accounts: Accounts<'c>,
-    kinds: Words,
-    window: ReadSide,
-    baseline: ReadSide,
-}
-
-/// The scored rows of one window.
-struct ReadSide {
-    rows: Window,
-    places: Places,
-    misses: Misses,
-    /// The first and the last moment, in wall time.
-    wall: Option<(f64, f64)>,
-    runs: usize,
-}
-
-/// A missed request.
-#[derive(Debug, Clone, Copy)]
-struct Miss {
-    /// Its row in the window, from 0.
-    row: usize,
-    profile: Profile,
-    /// Infinite when it has none.
-    ttft_s: f64,
-    terminal_id: i64,
-}
-
-/// Missed requests to choose typical ones from: all of them, or when there are many, every second, every fourth...
-struct Misses {
-    every: usize,
-    seen: usize,
-    kept: Vec<Miss>,
-}
-
-impl Misses {
-    const MOST: usize = 1 << 16;
-
-    fn new() -> Self {
-        Self { every: 1, seen: 0, kept: Vec::new() }
-    }
-
-    fn push(&mut self, miss: Miss) {
-        if self.seen.is_multiple_of(self.every) {
-            if self.kept.len() == Self::MOST {
-                let mut at = 0;
-                self.kept.retain(|_| {
-                    at += 1;
-                    at % 2 == 1
-                });
-                self.every *= 2;
-            }
-            if self.seen.is_multiple_of(self.every) {
-                self.kept.push(miss);
-            }
-        }
-        self.seen += 1;
-    }
-}
-
-impl ReadSide {
-    fn in_words(&self, miss_rate: &Share) -> Side {
-        let met = miss_rate.of_the_rest();
-        Side {
-            from: self.wall.and_then(|(from, _)| wall_time(from)),
-            to: self.wall.and_then(|(_, to)| wall_time(to)),
-            runs: self.runs,
-            scored: met.rows,
-            attainment: met.value,
-            attainment_low: met.low,
-            attainment_high: met.high,
-            independent: met.independent(),
-            rests_on: met.is_thin().then(|| met.rests_on()),
-        }
-    }
-}
-
-fn read<'c>(
-    connection: &'c Connection,
-    [window, baseline]: [&Scope; 2],
-    outages: Outages,
-    targets: &Slo,
-    policy: Policy,
-) -> Result<Read<'c>> {
-    let mut accounts = Accounts::new(connection, outages)?;
-    let (mut profiles, mut kinds) = (Profiles::new(), Words::default());
-    let mut side =
-        |scope: &Scope, accounts: &mut Accounts<'_>, profiles: &mut Profiles| -> Result<ReadSide> {
-            let mut side = ReadSide {
-                rows: Window::new(),
-                places: Places::new(),
-                misses: Misses::new(),
-                wall: None,
-                runs: 0,
-            };
-            each(connection, scope, REQUESTS, |part, row| {
-                let request = Request::of(row, 2)?;
-                let miss = match score(request, targets, policy) {
-                    None => return Ok(()),
-                    Some(Score::Met) => None,
-                    Some(Score::Missed(kind)) => Some(kinds.number(kind) as usize),
-                };
-                let profile = profiles.of(accounts.of(part, row)?);
-                if miss.is_some() {
-                    let row_number = side.rows.rows() as usize;
-                    let ttft_s = request.ttft_s.unwrap_or(f64::INFINITY);
-                    side.misses.push(Miss {
-                        row: row_number,
-                        profile,
-                        ttft_s,
-                        terminal_id: row.get(TERMINAL_ID)?,
-                    });
-                }
-                side.rows.push(profile, miss);
-                let place = Place::of(part, row.get(0)?);
-                side.places.push(place);
-                if let Some(wall_s) = place.wall_s {
-                    let (from, to) = side.wall.unwrap_or((wall_s, wall_s));
-                    side.wall = Some((from.min(wall_s), to.max(wall_s)));
-                }
-                Ok(())
-            })?;
-            let mut runs: Vec<i64> = scope.parts.iter().map(|part| part.run_id).collect();
-            runs.sort_unstable();
-            runs.dedup();
-            side.runs = runs.len();
-            Ok(side)
-        };
-    let window = match side(window, &mut accounts, &mut profiles) {
-        Err(error) if error.is::<TooManyPrefixes>() => {
-            accounts.keep_frequent(connection, window)?;
-            profiles = Profiles::new();
-            side(window, &mut accounts, &mut profiles)?
-        }
-        read => read?,
-    };
-    accounts.close_prefixes();
-    let baseline = side(baseline, &mut accounts, &mut profiles)?;
-    Ok(Read { profiles, accounts, kinds, window, baseline })
-}
-
-/// The requests, of those that missed, whose TTFT is nearest the median of all of them.
-fn typical(connection: &Connection, mut missed: Vec<Miss>) -> Result<Vec<String>> {
-    missed.sort_by(|one, other| one.ttft_s.total_cmp(&other.ttft_s).then(one.row.cmp(&other.row)));
-    // A request without a TTFT stands after all that have one.
-    let measured = missed.partition_point(|miss| miss.ttft_s.is_finite());
-    if let Some(middle) = measured.checked_sub(1).map(|last| missed[last / 2].ttft_s) {
-        missed.sort_by(|one, other| {
-            let away = |miss: &Miss| (miss.ttft_s - middle).abs();
-            away(one).total_cmp(&away(other)).then(one.row.cmp(&other.row))
-        });
-    }
-    let mut rid = connection.prepare("select rid from terminals where terminal_id = ?1")?;
-    let typical = missed.iter().take(TYPICAL);
-    typical.map(|miss| Ok(rid.query_row([miss.terminal_id], |row| row.get(0))?)).collect()
-}
-
 /// Requests a second of the scopes.
 fn offered(connection: &mut Connection, rows: &[Row]) -> Result<Offered> {
     install(connection, rows)?;
@@ -524,17 +361,6 @@ mod tests {
 
     fn of(rows: Vec<Row>) -> Selection {
         Selection { rows, ..Selection::default() }
-    }
-
-    #[test]
-    fn of_many_misses_some_are_kept_from_all_over() {
-        let (mut profiles, mut misses) = (Profiles::new(), Misses::new());
-        let profile = profiles.of(&[]);
-        for row in 0..300_000 {
-            misses.push(Miss { row, profile, ttft_s: 0.0, terminal_id: 0 });
-        }
-        assert!(misses.kept.len() <= Misses::MOST && misses.kept.len() > Misses::MOST / 2);
-        assert!(misses.kept.iter().enumerate().all(|(at, miss)| miss.row == at * misses.every));
     }
 
     #[test]

@@ -1,0 +1,214 @@
+//! What a check is asked, and what it answers.
+
+use serde_json::json;
+
+use crate::query::figures::METRICS;
+use crate::query::scoring::Policy;
+use crate::selection::Selection;
+use crate::statistics::{self, Measured};
+use crate::store::slos::Slo;
+
+/// A figure that a limit is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// The share of scored requests that met the targets.
+    Attainment,
+    /// The share of legs, prefill and decode of all engines, that failed.
+    FailureRate,
+    /// The same of each engine and kind of leg; the worst is judged.
+    EngineFailureRate,
+    /// A percentile, in per cent, of one of [`METRICS`], of completed requests.
+    Percentile(usize, u32),
+    /// The share of requests that were refused.
+    RefusedShare,
+    /// Requests offered a second.
+    Rate,
+}
+
+impl Figure {
+    /// The name it has in an answer.
+    pub fn name(self) -> String {
+        match self {
+            Self::Attainment => "attainment".to_owned(),
+            Self::FailureRate => "failure_rate".to_owned(),
+            Self::EngineFailureRate => "engine failure_rate".to_owned(),
+            Self::Percentile(metric, percent) => format!("{} p{percent}", METRICS[metric]),
+            Self::RefusedShare => "share refused".to_owned(),
+            Self::Rate => "offered_per_s".to_owned(),
+        }
+    }
+}
+
+/// What a figure must keep.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// The figure.
+    pub figure: Figure,
+    /// The side of it that holds.
+    pub bound: statistics::Limit,
+}
+
+/// A limit of how fast the misses that a target allows are used up: over every window at once.
+#[derive(Debug)]
+pub struct Burn {
+    /// The attainment wanted, below 1.
+    pub target: f64,
+    /// So many times the share of misses that the target allows.
+    pub factor: f64,
+    /// What each window is called, and what it takes in.
+    pub windows: Vec<(String, Selection)>,
+}
+
+/// What is asked.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// The limits.
+    pub limits: Vec<Limit>,
+    /// A burn rate.
+    pub burn: Option<Burn>,
+    /// The targets of attainment; needed where it is asked for.
+    pub targets: Option<Slo>,
+    /// Who is scored, and the word for it.
+    pub policy: Policy,
+    /// With fewer requests a scope is not judged.
+    pub min_requests: u64,
+    /// A scope whose newest row is older is not judged to hold.
+    pub max_age_s: Option<f64>,
+    /// Whether the newest row of everything counts, not that of each scope: scopes are stretches of time.
+    pub is_age_of_all: bool,
+    /// Whether the interval decides.
+    pub is_confident: bool,
+    /// The present, in Unix seconds.
+    pub now_s: f64,
+}
+
+/// What came of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is kept.
+    Holds,
+    /// It is not.
+    Broken,
+    /// The interval reaches to both sides, and was asked for.
+    Undecided,
+    /// Nothing, or too little, was measured.
+    NoData,
+    /// What was measured is too old to speak for the present.
+    Stale,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Broken => "broken",
+            Self::Undecided => "undecided",
+            Self::NoData => "no data",
+            Self::Stale => "stale",
+        }
+    }
+}
+
+/// A limit held against a scope.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The limit.
+    pub limit: String,
+    /// The scope.
+    pub scope: String,
+    /// The bound of the limit.
+    pub bound: f64,
+    /// The figure with its ends; a rate has none.
+    pub measured: Option<Measured>,
+    /// How many requests, legs or values it is of.
+    pub n: u64,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// The figure, the limit and the counts behind it, in words.
+    pub words: String,
+    /// How far beyond the bound it is, for the worst of several.
+    pub(super) beyond: f64,
+}
+
+/// What all limits together come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every one holds.
+    Holds,
+    /// One is broken.
+    Broken,
+    /// None is broken, and one cannot be judged.
+    Unjudged,
+}
+
+impl Outcome {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Broken => "broken",
+            Self::Unjudged => "unjudged",
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Each limit held against each scope, limit by limit.
+    pub findings: Vec<Finding>,
+    /// How old the newest row of the selection is; none without a row that has a wall time.
+    pub age_s: Option<f64>,
+    /// What changes the meaning, in words.
+    pub notes: Vec<String>,
+}
+
+impl Checked {
+    /// What all of it comes to: broken before anything else. Nothing that was judged does not hold.
+    pub fn outcome(&self) -> Outcome {
+        if self.findings.iter().any(|finding| finding.verdict == Verdict::Broken) {
+            Outcome::Broken
+        } else if !self.findings.is_empty()
+            && self.findings.iter().all(|finding| finding.verdict == Verdict::Holds)
+        {
+            Outcome::Holds
+        } else {
+            Outcome::Unjudged
+        }
+    }
+
+    /// Of each limit that several scopes break, in how many and of how many, and the worst.
+    pub fn worst(&self) -> Vec<(usize, usize, &Finding)> {
+        let mut limits: Vec<&str> = self.findings.iter().map(|finding| finding.limit.as_str()).collect();
+        limits.dedup();
+        let worst = |limit: &str| {
+            let of_limit = || self.findings.iter().filter(|finding| finding.limit == limit);
+            let broken = || of_limit().filter(|finding| finding.verdict == Verdict::Broken);
+            let worst = broken().max_by(|one, other| one.beyond.total_cmp(&other.beyond))?;
+            Some((broken().count(), of_limit().count(), worst))
+        };
+        limits.into_iter().filter_map(worst).filter(|(_, of, _)| *of > 1).collect()
+    }
+
+    /// The whole of it as data.
+    pub fn as_json(&self) -> serde_json::Value {
+        let limits = self.findings.iter().map(|finding| {
+            json!({
+                "limit": finding.limit,
+                "scope": finding.scope,
+                "bound": finding.bound,
+                "value": finding.measured.map(|measured| measured.value),
+                "low": finding.measured.and_then(|measured| measured.low),
+                "high": finding.measured.and_then(|measured| measured.high),
+                "n": finding.n,
+                "verdict": finding.verdict.as_str(),
+            })
+        });
+        json!({
+            "verdict": self.outcome().as_str(),
+            "limits": limits.collect::<Vec<_>>(),
+            "age_s": self.age_s,
+        })
+    }
+}
