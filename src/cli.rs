@@ -325,7 +325,7 @@ pub struct Check {
     #[arg(long, value_name = "NAME")]
     pub slo: Option<String>,
     /// Who counts for the attainment: journal, offers or router
-    #[arg(long, value_name = "WORD", value_parser = ["journal", "offers", "router"])]
+    #[arg(long, value_name = "WORD", value_parser = crate::query::scoring::Policy::NAMES)]
     pub policy: Option<String>,
 }
 

@@ -19,6 +19,7 @@ use crate::query::catalog::Query;
 use crate::query::faster::statement;
 use crate::query::kind::ColumnKind;
 use crate::query::run::{Bound, Sink, run, signature};
+use crate::redact::Redactor;
 use crate::selection::Selection;
 use crate::store::schema;
 
@@ -202,6 +203,25 @@ impl Written {
         let parameters = parameters.collect();
         let (name, selection) = (item.name().to_owned(), selection.flags.clone());
         Self { kind, name, place, rows, parameters, selection, bytes: None, xxh128: None }
+    }
+
+    /// Without the names in what the caller asked for: journals by `--source`, clients, and what texts hold.
+    #[must_use]
+    pub fn redacted(mut self, redactor: &Redactor) -> Self {
+        for flag in &mut self.selection {
+            if flag.starts_with("--source ") {
+                *flag = "--source <path>".to_owned();
+            }
+        }
+        for (name, value) in &mut self.parameters {
+            if let Json::String(text) = value {
+                *text = match name.as_str() {
+                    "client" => redactor.client(text),
+                    _ => redactor.text(text).into_owned(),
+                };
+            }
+        }
+        self
     }
 
     /// With what tells whether the file is still the same.

@@ -123,6 +123,23 @@ pub fn full(real: f64) -> String {
     serde_json::Number::from_f64(real).map_or_else(|| real.to_string(), |number| number.to_string())
 }
 
+/// What a figure of a window is no promise of.
+pub const SPEAKS_FOR: &str =
+    "speaks for conditions as in this window; a burst or outage that it did not contain is not in it";
+
+/// A count with its thousands apart.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A number for eyes: up to six decimals, or three significant digits of a small one.
 pub fn rounded(real: f64) -> String {
     if real != 0.0 && real.abs() < 1e-3 {
@@ -167,6 +184,12 @@ pub fn wall_time(unix_s: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_have_their_thousands_apart() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
 
     #[test]
     fn three_digits_are_enough_for_eyes() {

@@ -3,10 +3,10 @@
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 
+use super::selection::positive_length;
 use super::{share, target};
 use crate::query::check::{Figure, Limit};
 use crate::query::figures::METRICS;
-use crate::selection::time;
 use crate::statistics;
 
 /// What must hold. At least one limit is given.
@@ -80,10 +80,7 @@ fn percentile_flag(metric: usize, percent: u32) -> String {
 }
 
 fn windows(text: &str) -> Result<(String, f64), String> {
-    match time::length(text)? {
-        length_s if length_s > 0.0 => Ok((text.to_owned(), length_s)),
-        _ => Err(format!("{text:?} is no length of time above 0")),
-    }
+    Ok((text.to_owned(), positive_length(text)?))
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -46,7 +46,8 @@ pub struct SelectionFlags {
     pub by: Option<By>,
 }
 
-fn positive_length(text: &str) -> Result<f64, String> {
+/// A length of time above 0, in seconds.
+pub(super) fn positive_length(text: &str) -> Result<f64, String> {
     match time::length(text)? {
         length_s if length_s > 0.0 => Ok(length_s),
         _ => Err(format!("{text:?} is no length of time above 0")),

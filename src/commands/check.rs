@@ -11,7 +11,7 @@ use crate::output::checked::{write_metrics, write_text};
 use crate::query::check::{Asked, Burn, Checked, Figure, Outcome, check};
 use crate::query::params::needed_targets;
 use crate::query::scoring::Policy;
-use crate::selection::time::Moment;
+use crate::selection::time::{Moment, unix_s};
 use crate::selection::{self, By, Selection};
 use crate::text::json_escaped;
 
@@ -40,7 +40,7 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     } else {
         None
     };
-    let now_s = now.timestamp_micros() as f64 / 1e6;
+    let now_s = unix_s(&now);
     let asked = Asked {
         limits: flags.limits.limits.clone(),
         burn: burn_windows(&connection, flags, &chosen, now)?,
@@ -107,7 +107,7 @@ fn burn_windows(
     now: chrono::DateTime<Utc>,
 ) -> Result<Option<Burn>> {
     let Some(burn) = &flags.limits.burn else { return Ok(None) };
-    let end_s = chosen.until.as_ref().map_or(now.timestamp_micros() as f64 / 1e6, |until| until.unix_s);
+    let end_s = chosen.until.as_ref().map_or_else(|| unix_s(&now), |until| until.unix_s);
     let mut windows = Vec::new();
     for (name, length_s) in &burn.windows {
         let since = Moment { unix_s: end_s - length_s, text: name.clone() };

@@ -274,7 +274,15 @@ impl Plan<'_> {
                 path.display()
             ));
         }
-        Ok(Written::new(item, self.selection, item.file(), rows, bound).as_made(made))
+        Ok(self.account(item, item.file(), rows, bound).as_made(made))
+    }
+
+    fn account(&self, item: &Item, place: String, rows: u64, bound: &[Bound]) -> Written {
+        let written = Written::new(item, self.selection, place, rows, bound);
+        match self.redactor {
+            Some(redactor) => written.redacted(redactor),
+            None => written,
+        }
     }
 
     fn to_workbook(&self, connection: &mut Connection, file: &Path) -> Result<Vec<Written>> {
@@ -289,7 +297,7 @@ impl Plan<'_> {
         for (item, bound) in self.items.iter().zip(self.bound) {
             let sheet = workbook.sheet(&item.sheet());
             let rows = self.write_item(connection, item, bound, sheet).with_context(cannot)?;
-            written.push(Written::new(item, self.selection, item.sheet(), rows, bound));
+            written.push(self.account(item, item.sheet(), rows, bound));
         }
         if workbook.cut_cells > 0 {
             self.teller.warn(&format!(

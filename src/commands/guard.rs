@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use crate::exit::Failure;
 use crate::export;
+use crate::journal::SCHEMA;
 use crate::journal::compression::unpacked;
 use crate::journal::lines::{Ending, FINGERPRINT_LEN, Lines};
 use crate::journal::names::journal_of;
@@ -23,9 +24,6 @@ use crate::output::target::Target;
 use crate::store;
 use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Source};
-
-/// What the rows of a journal say of themselves.
-const SCHEMA: &str = "narwhal.journal";
 
 /// A journal has a row within so many of its first bytes, whatever stands before: the rest of a line that
 /// rotation cut, say.
@@ -104,15 +102,15 @@ impl<'c> Guard<'c> {
         // Known by its content, if it has any.
         let is_empty = existing.is_none_or(|existing| existing.len() == 0);
         for source in &self.sources {
-            let source = Path::new(&source.path);
-            let Some(source_name) = file_name(source) else { continue };
+            let source = source.file_path();
+            let Some(source_name) = file_name(&source) else { continue };
             for path in &names {
                 let Some(name) = file_name(path) else { continue };
-                if name == source_name && settled(source) == *path {
+                if name == source_name && settled(&source) == *path {
                     return Err(refusal(shown, READ));
                 }
                 let live = journal_of(&source_name).map(|journal| format!("{journal}.jsonl"));
-                if is_empty && Some(name) == live && settled(source).parent() == path.parent() {
+                if is_empty && Some(name) == live && settled(&source).parent() == path.parent() {
                     let what = format!("the journal of which {} was read", source.display());
                     return Err(refusal(shown, &what));
                 }

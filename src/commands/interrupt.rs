@@ -72,7 +72,7 @@ fn on_signal(signals: &[i32], mut act: impl FnMut(i32) + Send + 'static) -> Resu
 const CANNOT_WATCH: &str = "cannot watch for Ctrl-C";
 
 /// Has each of these signals set a flag.
-fn note_signals(signals: &[i32], flag: &Arc<AtomicBool>) -> Result<()> {
+pub(super) fn note_signals(signals: &[i32], flag: &Arc<AtomicBool>) -> Result<()> {
     for signal in signals {
         signal_hook::flag::register(*signal, Arc::clone(flag)).context(CANNOT_WATCH)?;
     }

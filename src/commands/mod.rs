@@ -184,7 +184,10 @@ impl Teller {
 
 /// Opens the way to a file, unless that would replace the database or a journal.
 fn open_target(connection: &Connection, file: Option<&Path>) -> Result<Target> {
-    Guard::of(connection)?.open(file)
+    match file {
+        None => Target::open(None),
+        Some(_) => Guard::of(connection)?.open(file),
+    }
 }
 
 /// The redactor of the database, if the flags ask for one.

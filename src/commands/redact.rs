@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 
-use super::guard::Guard;
+use super::guard::{self, Guard};
 use super::{Teller, interrupt, open_to_read};
 use crate::cli::{Global, Redact};
 use crate::exit::{Exit, Failure};
@@ -38,9 +38,7 @@ fn write(global: &Global, teller: Teller, flags: &Redact, output: &Path) -> Resu
     refuse_to_overwrite(&inputs, flags.key.as_deref(), output)?;
     let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in interrupt::ending() {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot watch for Ctrl-C")?;
-    }
+    interrupt::note_signals(&interrupt::ending(), &stop)?;
     let mut target = open_target(global, output)?;
     let report = redact(&inputs, key, target.writer(), &stop)
         .with_context(|| format!("cannot make {}", output.display()))?;
@@ -96,10 +94,7 @@ fn refuse_to_overwrite(inputs: &[Input], key: Option<&Path>, output: &Path) -> R
         let message = format!("{shown} is the input {}, too: give another file to -o", input.label());
         return Err(Failure::usage(message).into());
     }
-    if key.is_some_and(|key| is_old(fs::metadata(key))) {
-        return Err(Failure::usage(format!("{shown} is the key, too: give another file to -o")).into());
-    }
-    Ok(())
+    guard::refuse_input(Some(output), key, "the key, too")
 }
 
 fn metadata_of_stdin() -> io::Result<Metadata> {

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
-use super::{Teller, answer, open_target, open_to_read, read_then_open, select, tell_no_rows};
+use super::{Teller, answer, interrupt, open_target, open_to_read, select, tell_no_rows};
 use crate::cli::{Global, OutputFlags, Slo, Solve, SolveFormat, Try};
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, sink};
@@ -14,7 +14,7 @@ use crate::query::solve::{Given, Solved, Tried, solve, try_targets};
 use crate::query::{caveats, params};
 use crate::selection::Selection;
 use crate::store::{self, slos};
-use crate::text::{escaped, full, rounded};
+use crate::text::{SPEAKS_FOR, escaped, full, rounded};
 
 pub(super) fn run(global: &Global, action: &Slo) -> Result<Exit> {
     let teller = Teller::new(global);
@@ -50,7 +50,8 @@ pub(super) fn run(global: &Global, action: &Slo) -> Result<Exit> {
 }
 
 fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
-    let (exit, Some(mut connection)) = read_then_open(global, &[])? else { return Ok(Exit::Interrupted) };
+    interrupt::end_on_signal()?;
+    let mut connection = open_to_read(global)?;
     let given = match (flags.ttft, flags.tpot) {
         (Some(ttft_s), _) => Given::Ttft(ttft_s),
         (None, Some(tpot_s)) => Given::Tpot(tpot_s),
@@ -67,8 +68,8 @@ fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
         }
     };
     let policy = Policy::named(&flags.policy).context("the policy was checked")?;
-    let (scopes, selection) =
-        chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
+    let selection = select(&mut connection, &flags.selection, teller)?;
+    let scopes = ordered::scopes(&connection)?;
     let solved = solve(&connection, &scopes, given, flags.wanted, policy)?;
     let format = match flags.format {
         SolveFormat::Text => None,
@@ -105,16 +106,7 @@ fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
     }
     target.finish()?;
     tell(&connection, &scopes, &selection, solved.len(), policy, teller)?;
-    Ok(exit)
-}
-
-/// The scopes of what was selected, which is the connection's selection.
-fn chosen(
-    connection: &mut Connection,
-    select: impl FnOnce(&mut Connection) -> Result<Selection>,
-) -> Result<(Vec<Scope>, Selection)> {
-    let selection = select(connection)?;
-    Ok((ordered::scopes(connection)?, selection))
+    Ok(Exit::Done)
 }
 
 /// What changes the meaning of the answer.
@@ -133,9 +125,7 @@ fn tell(
     for note in ordered::notes(scopes).iter().chain(&caveats::unavailable_accounting(connection, policy)?) {
         teller.note(note);
     }
-    teller.note(
-        "speaks for conditions as in this window; a burst or outage that it did not contain is not in it",
-    );
+    teller.note(SPEAKS_FOR);
     Ok(())
 }
 
@@ -196,11 +186,12 @@ fn in_words(solved: &Solved, given: Given, wanted: f64) -> String {
 }
 
 fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
-    let (exit, Some(mut connection)) = read_then_open(global, &[])? else { return Ok(Exit::Interrupted) };
+    interrupt::end_on_signal()?;
+    let mut connection = open_to_read(global)?;
     let pairs = pairs(&connection, flags)?;
     let policy = Policy::named(&flags.policy).context("the policy was checked")?;
-    let (scopes, selection) =
-        chosen(&mut connection, |connection| select(connection, &flags.selection, teller))?;
+    let selection = select(&mut connection, &flags.selection, teller)?;
+    let scopes = ordered::scopes(&connection)?;
     let tried = try_targets(&connection, &scopes, &pairs, policy)?;
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
@@ -220,7 +211,7 @@ fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
     }
     target.finish()?;
     tell(&connection, &scopes, &selection, tried.len(), policy, teller)?;
-    Ok(exit)
+    Ok(Exit::Done)
 }
 
 /// The pairs of targets: the first of each, the second of each, and so on. A kind that is not given at all is the

@@ -14,7 +14,8 @@ use crate::journal::files;
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::store::archives::Archive;
-use crate::store::sources::{self, FileId, Resumption, Source};
+use crate::store::recognition::{Resumption, recognise};
+use crate::store::sources::{self, FileId, Source};
 use crate::store::{forgotten, schema};
 
 pub(super) fn run(global: &Global) -> Result<Exit> {
@@ -93,7 +94,7 @@ fn look_into(connection: &Connection, source: &Source) -> io::Result<(Option<u64
         });
     }
     let known = std::slice::from_ref(source);
-    Ok(match sources::recognise(known, &file, Some(FileId::of(&metadata)))? {
+    Ok(match recognise(known, &file, Some(FileId::of(&metadata)))? {
         Some(Resumption { position, .. }) if source.reread.is_some() => {
             (Some(metadata.len().saturating_sub(position.offset)), "to be read again")
         }

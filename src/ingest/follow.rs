@@ -136,6 +136,5 @@ fn read_changed(
 /// Whether it is an archive that was read to its end: it is not unpacked again, with the write lock in
 /// hand.
 fn is_read_archive(file: &File, connection: &Connection) -> bool {
-    let source_id = Archive::of(file).map(|archive| archive.source_id(connection));
-    matches!(source_id, Ok(Ok(Some(_))))
+    Archive::of(file).is_ok_and(|archive| archive.is_read(connection).unwrap_or(false))
 }

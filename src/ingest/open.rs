@@ -12,7 +12,8 @@ use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::Ending;
 use crate::store::archives::Archive;
-use crate::store::sources::{self, FileId, Resumption, Source};
+use crate::store::recognition::{Resumption, recognise, recognise_unpacked};
+use crate::store::sources::{FileId, Source};
 
 /// An opened input, and the source that it turned out to be.
 pub(super) struct Opened<'i> {
@@ -50,7 +51,7 @@ pub(super) fn resume(
         unpacked(file)
     };
     if from_start()?.compression.is_some() {
-        let (unpacked, resumption) = sources::recognise_unpacked(known, &from_start)?;
+        let (unpacked, resumption) = recognise_unpacked(known, &from_start)?;
         return Ok(Opened {
             bytes: unpacked.bytes,
             trailing: unpacked.trailing,
@@ -61,7 +62,7 @@ pub(super) fn resume(
             archive: Some(Archive::of(&file)?),
         });
     }
-    let resumption = sources::recognise(known, &file, Some(id))?;
+    let resumption = recognise(known, &file, Some(id))?;
     let mut bytes = file;
     bytes.seek(SeekFrom::Start(resumption.as_ref().map_or(0, |from| from.position.offset)))?;
     let ending = if options.is_final { Ending::Complete } else { Ending::Open };

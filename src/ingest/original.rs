@@ -5,7 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::journal::compression::{Unpacked, unpacked};
 use crate::journal::files;
-use crate::store::sources::{self, FileId, Source};
+use crate::store::recognition::{recognise, recognise_unpacked};
+use crate::store::sources::{FileId, Source};
 
 /// A file that still holds what was read of it.
 pub(super) struct Original {
@@ -24,10 +25,10 @@ impl Original {
         let known = std::slice::from_ref(source);
         let is_packed = from_start(&file)?.compression.is_some();
         let (is_same, unpacking) = if is_packed {
-            let (_, found) = sources::recognise_unpacked(known, &|| from_start(&file))?;
+            let (_, found) = recognise_unpacked(known, &|| from_start(&file))?;
             (found.is_some(), Some((from_start(&file)?, 0)))
         } else {
-            (sources::recognise(known, &file, Some(FileId::of(&metadata)))?.is_some(), None)
+            (recognise(known, &file, Some(FileId::of(&metadata)))?.is_some(), None)
         };
         Ok(is_same.then_some(Self { file, unpacking }))
     }

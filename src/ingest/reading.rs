@@ -213,14 +213,12 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     }
 
     fn open_among(&mut self, known: &[Source]) -> Result<Opened<'i>> {
-        let folder = self.folder();
         match self.input {
-            Input::Stdin => {
-                stdin::open(stdio::stdin(), known, self.stop, folder).context("cannot read standard input")
-            }
+            Input::Stdin => stdin::open(stdio::stdin(), known, self.stop, self.folder())
+                .context("cannot read standard input"),
             Input::Stream(path) => File::open(path)
                 .map_err(anyhow::Error::from)
-                .and_then(|stream| stdin::open(stream, known, self.stop, folder))
+                .and_then(|stream| stdin::open(stream, known, self.stop, self.folder()))
                 .with_context(|| self.cannot_read()),
             Input::File(path) => {
                 let cannot = || self.cannot_read();

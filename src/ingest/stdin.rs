@@ -17,7 +17,8 @@ use super::open::Opened;
 use super::spool::Spool;
 use crate::journal::compression::unpacked;
 use crate::journal::lines::{Ending, FINGERPRINT_LEN};
-use crate::store::sources::{self, Source};
+use crate::store::recognition::{NEXT_LEN, furthest_with_head, recognise};
+use crate::store::sources::Source;
 
 /// So many pieces of a pipe's size are read ahead at most.
 const AHEAD: usize = 64;
@@ -52,14 +53,14 @@ pub(super) fn open<'s>(
     {
         return Err(error.into());
     }
-    let Some(furthest) = sources::furthest_with_head(known, &head) else {
+    let Some(furthest) = furthest_with_head(known, &head) else {
         return Ok(opened(Box::new(Cursor::new(head).chain(stream)), None));
     };
     let mut spool = Spool::new(folder)?;
     spool.write(&head)?;
-    let missing = (furthest + sources::NEXT_LEN).saturating_sub(head.len() as u64);
+    let missing = (furthest + NEXT_LEN).saturating_sub(head.len() as u64);
     spool.fill(&mut stream, missing)?;
-    let resumption = sources::recognise(known, spool.file(), None)?;
+    let resumption = recognise(known, spool.file(), None)?;
     let offset = resumption.as_ref().map_or(0, |from| from.position.offset);
     let rest = spool.from(offset)?.chain(stream);
     Ok(opened(Box::new(rest), resumption))

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::query::compare::{Comparison, Family, Pair};
 use crate::query::figures::Figure;
 use crate::statistics::Verdict;
-use crate::text::{cut, escaped, short, wrapped};
+use crate::text::{cut, escaped, grouped, short, wrapped};
 
 /// So many figures stand on the first screen; the rest with `--all`.
 const MAX_SHOWN: usize = 6;
@@ -26,7 +26,7 @@ const WIDTH: usize = 80;
 /// When it cannot be written.
 pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all: bool) -> io::Result<()> {
     for ((letter, name), requests) in ["a", "b"].into_iter().zip(names).zip(comparison.requests) {
-        writeln!(out, "{letter}  {}: {} requests", cut(&escaped(name), 48), counted(requests))?;
+        writeln!(out, "{letter}  {}: {} requests", cut(&escaped(name), 48), grouped(requests))?;
     }
     writeln!(out)?;
     writeln!(out, "{}", wrapped(&sentence(comparison), WIDTH, 0))?;
@@ -81,7 +81,7 @@ fn sentence(comparison: &Comparison) -> String {
     if comparison.shared > 0 {
         return format!(
             "Not judged: the two overlap, {} requests are in both. Choose selections that share none.",
-            counted(comparison.shared)
+            grouped(comparison.shared)
         );
     }
     let mut text = judged(&comparison.figures);
@@ -114,7 +114,7 @@ fn block(out: &mut dyn Write, pairs: &[&Pair]) -> io::Result<()> {
             "{name:width$} {a:>9} {b:>9} {difference:>9} {detectable:>9} {}",
             pair.verdict.as_str()
         )?;
-        let [a, b] = pair.sides.map(|side| counted(side.map_or(0, |figure| figure.n())));
+        let [a, b] = pair.sides.map(|side| grouped(side.map_or(0, |figure| figure.n())));
         writeln!(out, "{:>width$} {a:>9} {b:>9} {}", of_what(pair), interval(pair))?;
     }
     Ok(())
@@ -209,17 +209,4 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         texts.push("Every figure: --all; as data: --format json.".to_owned());
     }
     texts
-}
-
-/// A count with its thousands apart.
-fn counted(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -5,7 +5,7 @@ use std::io::{Result, Write};
 use crate::query::explain::{Event, Explanation, Named, Side, StretchPart, Value};
 use crate::query::scoring::Policy;
 use crate::store::slos::Slo;
-use crate::text::{cut, escaped, rounded, shell_word};
+use crate::text::{SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, wrapped};
 
 /// What the page says beside the explanation.
 #[derive(Debug)]
@@ -39,10 +39,7 @@ pub fn write(out: &mut dyn Write, found: &Explanation, asked: &Asked<'_>) -> Res
         typical(&mut page, found);
     }
     page.blank();
-    page.text(
-        0,
-        "speaks for conditions as in this window; a burst or outage that it did not contain is not in it",
-    );
+    page.text(0, SPEAKS_FOR);
     for line in &page.lines {
         writeln!(out, "{}", escaped(line))?;
     }
@@ -70,18 +67,10 @@ impl Page {
     }
 
     fn hanging(&mut self, first: usize, others: usize, text: &str) {
-        let mut line = " ".repeat(first);
-        let mut is_empty = true;
-        for word in text.split_inclusive(' ') {
-            let length = line.chars().count() + word.trim_end().chars().count();
-            if length > WIDTH && !is_empty {
-                self.lines.push(line.trim_end().to_owned());
-                line = " ".repeat(others);
-            }
-            line.push_str(word);
-            is_empty = false;
-        }
-        self.lines.push(line.trim_end().to_owned());
+        // Escaped first: a name that ends a line does not end one here.
+        let text = format!("{:first$}{}", "", escaped(text));
+        let lines = wrapped(&text, WIDTH, others);
+        self.lines.extend(lines.lines().map(|line| line.trim_end().to_owned()));
     }
 }
 
@@ -304,19 +293,6 @@ fn typical(page: &mut Page, found: &Explanation) {
     }
 }
 
-/// A count with commas.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 /// A number of requests, which need not be whole, rounded to a whole one.
 fn whole(real: f64) -> String {
     let rounded = real.abs().round();
@@ -346,8 +322,6 @@ mod tests {
 
     #[test]
     fn numbers_are_as_people_write_them() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(whole(-0.2), "0");
         assert_eq!(whole(-1234.6), "-1,235");
         assert_eq!(

@@ -87,7 +87,7 @@ struct Column {
 impl<'w> Table<'w> {
     pub(super) fn aligned(out: &'w mut dyn Write, is_terminal: bool) -> Self {
         let width = if is_terminal { screen::width_of_stdout() } else { None };
-        Self { width, ..Self::markdown(out).with_headings() }
+        Self { width, is_markdown: false, ..Self::markdown(out) }
     }
 
     pub(super) fn markdown(out: &'w mut dyn Write) -> Self {
@@ -104,10 +104,6 @@ impl<'w> Table<'w> {
             heading: None,
             rows: 0,
         }
-    }
-
-    fn with_headings(self) -> Self {
-        Self { is_markdown: false, ..self }
     }
 
     fn shown(&self, bytes: &[u8]) -> String {
@@ -127,13 +123,7 @@ impl<'w> Table<'w> {
             self.moments.find_day(&sample);
         }
         sample.iter_mut().for_each(|row| self.moments.show(row));
-        let layout = Layout::of(
-            &self.names,
-            &sample,
-            is_whole,
-            self.width.filter(|_| !self.is_markdown),
-            self.is_markdown,
-        );
+        let layout = Layout::of(&self.names, &sample, is_whole, self.width, self.is_markdown);
         if let Some(title) = self.moments.title() {
             writeln!(self.out, "{title}")?;
         }

@@ -37,6 +37,14 @@ pub(super) struct Around<'r> {
     pub engines: BTreeSet<String>,
 }
 
+/// A `kind` of `engine-downtime`, in words.
+pub(super) fn outage_name(kind: &str) -> String {
+    match kind {
+        "ejected" => kind.to_owned(),
+        kind => format!("{kind} hold"),
+    }
+}
+
 impl Around<'_> {
     /// What went on, with how many lifecycle events cannot be placed.
     pub(super) fn look(&self, connection: &mut Connection) -> Result<(Vec<Meanwhile>, i64)> {
@@ -68,11 +76,7 @@ impl Around<'_> {
                 let (engine, kind, to_s) = (row.text("engine"), row.text("kind"), row.real("to_s")?);
                 let before = ends.iter().filter(|end| (&end.0, &end.1) == (&engine, &kind) && end.2 < to_s);
                 let not_before = before.map(|end| end.2).reduce(f64::max);
-                let what = match row.text("kind").as_str() {
-                    "ejected" => "ejected".to_owned(),
-                    kind => format!("{kind} hold"),
-                };
-                let what = format!("{what} ({})", row.text("cause"));
+                let what = format!("{} ({})", outage_name(&row.text("kind")), row.text("cause"));
                 let monotonic = |rel_s: f64| rel_s + self.first_s;
                 let from = row.real("from_s").map(monotonic);
                 self.overlap_since(from, not_before.map(monotonic), monotonic(to_s), Some(engine), what)

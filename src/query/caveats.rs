@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::catalog::Query;
-use super::run::Bound;
+use super::run::{Bound, value_of};
 use super::scoring::Policy;
 
 /// The caveats of an answer about the connection's selection, a line each.
@@ -26,8 +26,7 @@ const MAX_NAMED: usize = 3;
 
 /// The policy that is bound.
 fn policy_of(bound: &[Bound]) -> Policy {
-    let value = bound.iter().find(|(name, _)| name == ":policy").map(|(_, value)| value);
-    match value {
+    match value_of(bound, "policy") {
         Some(Value::Text(name)) => Policy::named(name).unwrap_or_default(),
         _ => Policy::default(),
     }
@@ -39,11 +38,10 @@ fn policy_of(bound: &[Bound]) -> Policy {
 /// # Errors
 /// When the database cannot be read.
 pub fn unavailable_accounting(connection: &Connection, policy: Policy) -> Result<Vec<String>> {
-    let policy = match policy {
-        Policy::Router => return Ok(Vec::new()),
-        Policy::Journal => "journal",
-        Policy::Offers => "offers",
-    };
+    if policy == Policy::Router {
+        return Ok(Vec::new());
+    }
+    let policy = policy.name();
     let runs = without_accounting(connection)?;
     let says = |which: &str, completed: i64| {
         format!(

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::caveats;
 use super::figures::{self, Figure, Gathered, Group};
-use super::ordered::{self, Order, Scope};
+use super::ordered::{self, Scope};
 use super::scoring::Policy;
 use crate::selection::{Row, Selection};
 use crate::statistics::{Difference, Verdict, judge_together};
@@ -125,7 +125,7 @@ pub fn compare(connection: &mut Connection, sides: &Selection, targets: Option<&
     let mut requests = [0; 2];
     let mut found: [Option<Found>; 2] = [None, None];
     for (at, name) in SCOPES.into_iter().enumerate() {
-        let empty = Scope { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun };
+        let empty = Scope::empty(name);
         let scope = scopes.iter().find(|scope| scope.name == name).unwrap_or(&empty);
         let gathered = figures::gather(connection, scope, targets, Policy::default())?;
         requests[at] = gathered.requests();

@@ -11,9 +11,11 @@ use serde::Serialize;
 
 use super::around::{Around, Meanwhile};
 use super::kind::iso_time;
+use super::scoring::{Policy, Request, Score, score};
 use crate::journal::terminal::{AttemptFailure, Terminal};
 use crate::store::rows::TerminalReader;
 use crate::store::slos::Slo;
+use crate::text::micros;
 
 /// A request that an id may mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -244,31 +246,24 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
 
 /// Holds a request against targets, by the policy `journal` (docs/semantics.md, "SLO attainment").
 fn judge(request: &Terminal<'_>, slo: &Slo) -> Verdict {
-    let terminal = request.terminal.as_deref().unwrap_or_default();
-    let always_scored = matches!(terminal, "completed" | "invalid" | "rejected" | "expired" | "failed");
-    let misses_ttft = request.ttft_s.is_some_and(|ttft_s| ttft_s > slo.ttft_s);
-    let misses_tpot = request.tpot_s.is_some_and(|tpot_s| tpot_s > slo.tpot_s);
-    let miss = if terminal != "completed" {
-        Some(terminal)
-    } else if request.output_len.is_none() {
-        Some("output_unmeasured")
-    } else if request.ttft_s.is_none() {
-        Some("ttft_unmeasured")
-    } else {
-        match (misses_ttft, misses_tpot) {
-            (true, true) => Some("ttft+tpot"),
-            (true, false) => Some("ttft"),
-            (false, true) => Some("tpot"),
-            (false, false) => None,
-        }
+    let request = Request {
+        terminal: request.terminal.as_deref().unwrap_or_default(),
+        has_output: request.output_len.is_some(),
+        ttft_s: request.ttft_s,
+        tpot_s: request.tpot_s,
+    };
+    // Who is not scored is told why it would have missed, too: `offers` scores everyone.
+    let miss = match score(request, slo, Policy::Offers) {
+        Some(Score::Missed(miss)) => Some(miss.to_owned()),
+        Some(Score::Met) | None => None,
     };
     Verdict {
         slo: (!slo.name.is_empty()).then(|| slo.name.clone()),
         ttft_s: slo.ttft_s,
         tpot_s: slo.tpot_s,
         met: miss.is_none(),
-        scored: always_scored || request.output_len.is_none() || request.ttft_s.is_none(),
-        miss: miss.map(str::to_owned),
+        scored: request.is_scored(Policy::Journal),
+        miss,
     }
 }
 
@@ -297,7 +292,7 @@ fn timeline(request: &Terminal<'_>) -> Vec<Step> {
             let due_s = at - arrived + backoff_s;
             let text = match request.duration_s {
                 Some(end_s) if end_s < due_s => "a retry was due now, but the request had ended".to_owned(),
-                _ => format!("retry due after a backoff of {} s", short(backoff_s)),
+                _ => format!("retry due after a backoff of {} s", micros(backoff_s)),
             };
             add(due_s, "retry_due", text);
         }
@@ -309,7 +304,7 @@ fn timeline(request: &Terminal<'_>) -> Vec<Step> {
         add(first_byte_s, "first_byte", format!("first byte{}", on(request.decode_iid.as_deref())));
     }
     if let (Some(ttft_s), Some(tpot_s), Some(tokens)) = (request.ttft_s, request.tpot_s, request.output_len) {
-        let text = format!("last of {tokens} tokens: TPOT {} s", short(tpot_s));
+        let text = format!("last of {tokens} tokens: TPOT {} s", micros(tpot_s));
         add(ttft_s + tpot_s * (tokens as f64 - 1.0), "last_token", text);
     }
     if let Some(duration_s) = request.duration_s {
@@ -373,8 +368,4 @@ fn failure_text(entry: &AttemptFailure<'_>) -> String {
 
 fn on(engine: Option<&str>) -> String {
     engine.map(|engine| format!(" on {engine}")).unwrap_or_default()
-}
-
-fn short(seconds: f64) -> String {
-    crate::text::micros(seconds)
 }

@@ -316,9 +316,9 @@ impl Gathered {
     /// A share of a group that nobody of this scope counted under.
     pub fn nobody(&self, group: Group) -> Option<Share> {
         let rows = match group {
-            Group::Attainment | Group::Miss => self.met.rows(),
-            Group::Terminal | Group::Cause | Group::Retries => self.requests(),
-            Group::Legs | Group::Values(_) => 0,
+            Group::Miss => self.met.rows(),
+            Group::Terminal | Group::Cause => self.requests(),
+            Group::Attainment | Group::Retries | Group::Legs | Group::Values(_) => 0,
         };
         Share::with_design(0, rows, Design::INDEPENDENT)
     }

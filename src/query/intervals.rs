@@ -11,7 +11,8 @@ use rusqlite::{Connection, Row};
 
 use super::figures::METRICS;
 use super::ordered::{self, Legs, Part, Scope};
-use super::run::Bound;
+use super::params::DEFAULT_BUCKET_S;
+use super::run::{Bound, value_of};
 use super::scoring::{Policy, Request, Score, score};
 use crate::statistics::{Batches, Percentile, Share};
 use crate::store::slos::{self, Slo};
@@ -140,13 +141,12 @@ struct Asked {
 
 impl Asked {
     fn of(connection: &Connection, query: &'static str, bound: &[Bound]) -> Result<Self> {
-        let value = |name: &str| bound.iter().find(|(known, _)| known[1..] == *name).map(|(_, value)| value);
-        let number = |name: &str| match value(name) {
+        let number = |name: &str| match value_of(bound, name) {
             Some(Value::Real(real)) => Some(*real),
             Some(Value::Integer(int)) => Some(*int as f64),
             _ => None,
         };
-        let text = |name: &str| match value(name) {
+        let text = |name: &str| match value_of(bound, name) {
             Some(Value::Text(text)) => Some(text.as_str()),
             _ => None,
         };
@@ -159,7 +159,7 @@ impl Asked {
             targets,
             policy: text("policy").and_then(Policy::named).unwrap_or_default(),
             of_offers: text("of") == Some("offers"),
-            bucket_s: number("bucket").unwrap_or(60.0),
+            bucket_s: number("bucket").unwrap_or(DEFAULT_BUCKET_S),
             band: number("band").unwrap_or(1.0),
         })
     }

@@ -23,6 +23,13 @@ pub struct Scope {
     pub order: Order,
 }
 
+impl Scope {
+    /// One that takes nothing in.
+    pub fn empty(name: &str) -> Self {
+        Self { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun }
+    }
+}
+
 /// A part of a run, as a row of `selection` has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
@@ -63,7 +70,7 @@ pub fn scopes(connection: &Connection) -> Result<Vec<Scope>> {
     while let Some(row) = rows.next()? {
         let name = row.get_ref(0)?.as_str()?;
         if scopes.last().is_none_or(|scope| scope.name != name) {
-            scopes.push(Scope { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun });
+            scopes.push(Scope::empty(name));
         }
         let first_s: Option<f64> = row.get(5)?;
         let last_s: Option<f64> = row.get(6)?;
@@ -386,8 +393,6 @@ impl LegKind {
 /// A leg of a request, as the view `legs` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg<'r> {
-    /// The attempt, from 1.
-    pub attempt: i64,
     /// What was asked.
     pub kind: LegKind,
     /// Of which engine.
@@ -427,26 +432,22 @@ impl<'c> Legs<'c> {
                 .failed_attempts
                 .query(named_params! { ":terminal_id": request.get::<_, i64>(first)? })?;
             while let Some(row) = rows.next()? {
-                let attempt: i64 = row.get(0)?;
-                let phase = row.get_ref(1)?.as_str_or_null()?;
-                if let Some(engine) = row.get_ref(2)?.as_str_or_null()? {
-                    take(Leg { attempt, kind: LegKind::Prefill, engine, failed: phase == Some("prefill") });
+                let phase = row.get_ref(0)?.as_str_or_null()?;
+                if let Some(engine) = row.get_ref(1)?.as_str_or_null()? {
+                    take(Leg { kind: LegKind::Prefill, engine, failed: phase == Some("prefill") });
                 }
-                if let Some(engine) = row.get_ref(3)?.as_str_or_null()?.filter(|_| phase == Some("decode")) {
-                    take(Leg { attempt, kind: LegKind::Decode, engine, failed: true });
+                if let Some(engine) = row.get_ref(2)?.as_str_or_null()?.filter(|_| phase == Some("decode")) {
+                    take(Leg { kind: LegKind::Decode, engine, failed: true });
                 }
             }
         }
-        let Some(attempt) = request.get::<_, Option<i64>>(first + 2)?.filter(|attempts| *attempts >= 1)
-        else {
-            return Ok(());
-        };
-        if request.get::<_, Option<i64>>(first + 3)? != Some(0) {
+        let has_attempts = request.get::<_, Option<i64>>(first + 2)?.is_some_and(|attempts| attempts >= 1);
+        if !has_attempts || request.get::<_, Option<i64>>(first + 3)? != Some(0) {
             return Ok(());
         }
         for (column, kind) in [(first + 4, LegKind::Prefill), (first + 5, LegKind::Decode)] {
             if let Some(engine) = request.get_ref(column)?.as_str_or_null()? {
-                take(Leg { attempt, kind, engine, failed: false });
+                take(Leg { kind, engine, failed: false });
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::catalog::{Parameter, Query, SAVED_SLO, Type};
-use super::run::Bound;
+use super::run::{Bound, value_of};
 use crate::exit::Failure;
 use crate::store::slos;
 
@@ -118,9 +118,8 @@ fn no_slo(name: &str, missing: &str) -> Failure {
 }
 
 fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Result<()> {
-    let value_of = |name: &str| bound.iter().find(|(bound, _)| bound[1..] == *name).map(|(_, value)| value);
     let is_open = |parameter: &&Parameter| {
-        parameter.default == SAVED_SLO && value_of(&parameter.name) == Some(&Value::Null)
+        parameter.default == SAVED_SLO && value_of(bound, &parameter.name) == Some(&Value::Null)
     };
     let open: Vec<String> = query
         .parameters
@@ -131,7 +130,7 @@ fn check_targets(connection: &Connection, query: &Query, bound: &[Bound]) -> Res
     if open.is_empty() {
         return Ok(());
     }
-    let name = match value_of("slo") {
+    let name = match value_of(bound, "slo") {
         Some(Value::Text(name)) => name,
         _ => slos::DEFAULT,
     };
@@ -149,8 +148,7 @@ fn check_buckets(connection: &Connection, query: &Query, bound: &[Bound]) -> Res
     if !query.parameters.iter().any(|parameter| parameter.name == "bucket") {
         return Ok(());
     }
-    let value_of = |name: &str| bound.iter().find(|(bound, _)| bound[1..] == *name).map(|(_, value)| value);
-    let bucket_s = match value_of("bucket") {
+    let bucket_s = match value_of(bound, "bucket") {
         Some(Value::Real(bucket_s)) => *bucket_s,
         _ => DEFAULT_BUCKET_S,
     };
@@ -177,4 +175,4 @@ fn check_buckets(connection: &Connection, query: &Query, bound: &[Bound]) -> Res
 }
 
 /// The bucket that the queries take when none is given, in seconds.
-const DEFAULT_BUCKET_S: f64 = 60.0;
+pub(super) const DEFAULT_BUCKET_S: f64 = 60.0;

@@ -70,6 +70,11 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 /// A parameter's name in the SQL (`:run`) and what is bound to it.
 pub type Bound = (String, Value);
 
+/// The value that is bound to a parameter, by its name without the colon.
+pub fn value_of<'b>(bound: &'b [Bound], name: &str) -> Option<&'b Value> {
+    bound.iter().find(|(known, _)| known[1..] == *name).map(|(_, value)| value)
+}
+
 /// Whoever takes an answer.
 pub trait Sink {
     /// What the columns hold, where it is known: before [`Sink::columns`], or never.

@@ -79,6 +79,11 @@ impl Redactor {
         format!("{CLIENT_PSEUDONYM}{}", &self.key.hash("client", id)[..16])
     }
 
+    /// A path's pseudonym: equal paths give equal ones.
+    pub fn path(&self, path: &str) -> String {
+        format!("path-{}", &self.key.hash("path", path)[..16])
+    }
+
     /// A text with every engine, host, user, URL and address in it replaced.
     ///
     /// Where several begin at one place, the longest goes.

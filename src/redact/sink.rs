@@ -62,6 +62,8 @@ enum Column {
     /// The tool's own words and the router's random ids.
     Kept,
     Path,
+    /// A scope, which can be a journal or a folder.
+    Scope,
     /// A field, or a JSON object or array of fields.
     Field(Role),
 }
@@ -73,6 +75,7 @@ fn column_of(name: &str) -> Column {
             Column::Field(Role::Label)
         }
         "path" | "place" => Column::Path,
+        "scope" => Column::Scope,
         name => Column::Field(role_of(name)),
     }
 }
@@ -121,6 +124,8 @@ impl<'r, S: Sink> Redacting<'r, S> {
         match self.columns[at] {
             Column::Kept => text.to_owned(),
             Column::Path => PATH.to_owned(),
+            Column::Scope if text.starts_with('/') => self.redactor.path(text),
+            Column::Scope => self.redactor.text_of_client(text, client).into_owned(),
             Column::Field(Role::Client) => self.redactor.client(text),
             Column::Field(Role::Label) if is_label(text) => text.to_owned(),
             Column::Field(role) => match serde_json::from_str::<serde_json::Value>(text) {

@@ -119,7 +119,7 @@ impl Selection {
         self.rows.iter().all(Row::is_whole)
     }
 
-    /// Whether its scopes are runs: then a column of scopes is a column of runs.
+    /// How many scopes it has.
     pub fn scopes(&self) -> usize {
         let scopes: BTreeSet<&str> = self.rows.iter().map(|row| row.scope.as_str()).collect();
         scopes.len()

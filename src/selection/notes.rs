@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::runs::{self, Run};
 use super::windows::Window;
@@ -49,23 +49,16 @@ pub(super) fn growing(connection: &Connection, all: &[Run], now: DateTime<Utc>) 
 /// The 99th percentile, nearest rank, of `duration_s` of the last 10,000 completed requests by arrival.
 fn tail_s(connection: &Connection, run_id: i64) -> Result<Option<f64>> {
     let mut find = connection.prepare_cached(
-        "select v
+        "select nearest_rank(duration_s, 99)
          from (
-             select v, row_number() over (order by v) as k, count(*) over () as n
-             from (
-                 select duration_s as v
-                 from terminals
-                 where run_id = ?1 and terminal = 'completed'
-                 order by arrived desc, rid desc
-                 limit 10000
-             )
-             where v is not null
-         )
-         where 100 * k >= 99 * n
-         order by k
-         limit 1",
+             select duration_s
+             from terminals
+             where run_id = ?1 and terminal = 'completed'
+             order by arrived desc, rid desc
+             limit 10000
+         )",
     )?;
-    Ok(find.query_row([run_id], |row| row.get(0)).optional()?)
+    Ok(find.query_row([run_id], |row| row.get(0))?)
 }
 
 /// What the wall time of the runs rests on, and of how many.

@@ -64,7 +64,8 @@ fn wrong(text: &str) -> String {
     format!("{text:?} is no time: write {FORMS}")
 }
 
-fn unix_s<Z: TimeZone>(time: &DateTime<Z>) -> f64 {
+/// A time as Unix seconds.
+pub fn unix_s<Z: TimeZone>(time: &DateTime<Z>) -> f64 {
     time.timestamp() as f64 + f64::from(time.timestamp_subsec_nanos()) / 1e9
 }
 

@@ -63,17 +63,7 @@ pub(super) fn emptied_by(asked: &Asked, runs: &[&Run]) -> String {
     };
     let wall = Asked { since: asked.since.clone(), until: asked.until.clone(), ..Asked::default() };
     let own = Asked { from_s: asked.from_s, to_s: asked.to_s, last_s: asked.last_s, ..Asked::default() };
-    let wall_words = match (&asked.since, &asked.until) {
-        (Some(since), Some(until)) => format!("--since {} --until {}", since.text, until.text),
-        (Some(since), None) => format!("--since {}", since.text),
-        (None, Some(until)) => format!("--until {}", until.text),
-        (None, None) => String::new(),
-    };
-    let own_words: Vec<String> = [("from", asked.from_s), ("to", asked.to_s), ("last", asked.last_s)]
-        .into_iter()
-        .filter_map(|(flag, value)| value.map(|value| format!("--{flag} {value}")))
-        .collect();
-    let own_words = own_words.join(" ");
+    let (wall_words, own_words) = (wall.flags().join(" "), own.flags().join(" "));
     let lives = || runs.iter().filter_map(|run| Some(run.last_s? - run.first_s?));
     let longest =
         || lives().reduce(f64::max).map(|span_s| format!(": the longest run spans {} s", rounded(span_s)));

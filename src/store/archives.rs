@@ -47,6 +47,17 @@ impl Archive {
             .optional()
     }
 
+    /// Whether it was read to its end, and is not to be read again.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn is_read(&self, connection: &Connection) -> Result<bool> {
+        let Some(source_id) = self.source_id(connection)? else { return Ok(false) };
+        connection
+            .prepare_cached("select not exists (select 1 from rereads where source_id = ?1)")?
+            .query_row([source_id], |row| row.get(0))
+    }
+
     /// Remembers that the archive was read to its end, under the name that the source has now.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod inference;
 mod kept;
 pub mod location;
 mod places;
+pub mod recognition;
 pub mod rejects;
 pub mod rows;
 mod runs;

@@ -245,10 +245,9 @@ fn written(row: &Row<'_>) -> Result<(i64, i64, u64, f64)> {
 
 impl Writer<'_> {
     /// Notes where an event stands that was just stored and does not say when it happened.
-    pub(super) fn note_gap(&mut self, run: &str, event_id: i64, byte_offset: u64) -> Result<()> {
+    pub(super) fn note_gap(&mut self, run_id: i64, run: &str, event_id: i64, byte_offset: u64) -> Result<()> {
         let source_id = self.source.source_id;
-        let Some(run) = self.runs.get_mut(run) else { return Ok(()) };
-        let Some(run_id) = run.run_id else { return Ok(()) };
+        let run = self.runs.get_mut(run).expect("it was just met");
         let writing = &mut run.writing;
         let is_late = self.source.is_late || writing.is_behind(byte_offset);
         let gap = Gap {

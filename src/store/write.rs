@@ -1,6 +1,6 @@
 //! Writes rows in transactions: builds, events, rejects. Terminals are in `terminals`, runs in `runs`.
 //!
-//! Everything between [`Writer::begin`] and [`Writer::commit`] is one transaction, the source's
+//! Everything between [`Writer::begin`] and the commit is one transaction, the source's
 //! new position included. What the writer remembers between transactions is only what the
 //! database says; it is forgotten when another process has written.
 
@@ -217,16 +217,6 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    /// Commits what was written, with how far the current source was read. What should be said of runs.
-    ///
-    /// # Errors
-    /// When the database cannot be written; then nothing since [`Writer::begin`] is kept.
-    pub fn commit(&mut self, read: &Progress<'_>) -> Result<Vec<String>> {
-        let notices = self.save(read)?;
-        self.connection.execute_batch("commit")?;
-        Ok(notices)
-    }
-
     /// Writes how far the current source was read, and what is only remembered. The transaction goes on, with
     /// another source perhaps.
     ///
@@ -260,7 +250,7 @@ impl<'c> Writer<'c> {
     /// they would be, had those rows been read in their turn. What should be said of runs.
     ///
     /// # Errors
-    /// As [`Writer::commit`].
+    /// When the database cannot be written; then nothing since [`Writer::begin`] is kept.
     pub fn commit_late(&mut self, run_rows: u64) -> Result<Vec<String>> {
         self.source.run_rows += run_rows;
         // They stood in what was read.
@@ -335,11 +325,11 @@ impl<'c> Writer<'c> {
         let run_in = self.run_in(run_id);
         match own_place {
             Some(at) => {
-                let run = self.meet(&row.run, byte_offset)?;
+                let run = self.runs.get_mut(&*row.run).expect("it was just met");
                 run.cover(at);
                 run.writing.wrote(run_in, at, byte_offset)?;
             }
-            None => self.note_gap(&row.run, event_id, byte_offset)?,
+            None => self.note_gap(run_id, &row.run, event_id, byte_offset)?,
         }
         Ok(Stored::New)
     }

@@ -363,6 +363,50 @@ fn a_redacted_export_has_every_number_and_no_name() {
 }
 
 #[test]
+fn what_a_redacted_answer_was_asked_of_and_grouped_by_names_nobody() {
+    let lab = Lab::new();
+    for host in ["gpu7-rack", "mars"] {
+        std::fs::create_dir(lab.path(host)).unwrap();
+    }
+    let row = |run: &str, client: &str| {
+        let row = terminal(run, "a", 1.0);
+        row.replace("\"arrived\"", &format!("\"client_rid\": \"{client}\", \"arrived\"")) + "\n"
+    };
+    lab.write("gpu7-rack/j.jsonl", row("1795977784-3db97941", "alice-of-acme"));
+    lab.write("mars/j.jsonl", row("1795977785-3db97942", "bob"));
+    lab.run(&["ingest", "gpu7-rack", "mars"]).exits(0);
+    let source = format!("{}*", lab.path("gpu7-rack").display());
+    lab.run(&[
+        "export",
+        "requests",
+        "--dir",
+        "out",
+        "--client",
+        "alice-of-acme",
+        "--source",
+        &source,
+        "--redact",
+    ])
+    .exits(0);
+    let text = std::fs::read_to_string(lab.path("out/export.json")).unwrap();
+    let sidecar: Json = serde_json::from_str(&text).unwrap();
+    assert_eq!(sidecar["written"][0]["rows"], 1, "{text}");
+    assert_eq!(sidecar["written"][0]["selection"], json!(["--source <path>"]));
+    assert!(sidecar["written"][0]["parameters"]["client"].is_string(), "{text}");
+    for name in ["gpu7", "alice", "acme"] {
+        assert!(!text.contains(name), "{name}: {text}");
+    }
+    for by in ["source", "folder"] {
+        let asked = ["query", "outcomes", "--by", by, "--redact", "--format", "json"];
+        let rows = lab.run(&asked).exits(0).json();
+        let scopes: std::collections::BTreeSet<&str> =
+            rows.as_array().unwrap().iter().map(|row| row["scope"].as_str().unwrap()).collect();
+        assert_eq!(scopes.len(), 2, "they are still told apart: {rows}");
+        assert!(scopes.iter().all(|scope| scope.starts_with("path-") && scope.len() == 21), "{rows}");
+    }
+}
+
+#[test]
 fn issue_13_8_full_width_formulas_and_leading_line_feeds_are_guarded() {
     let lab = Lab::new();
     lab.write("j.jsonl", fixture("given/formula-characters.jsonl"));

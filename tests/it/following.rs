@@ -322,6 +322,23 @@ fn an_archive_that_was_read_is_not_unpacked_again_by_one_that_follows() {
     assert_eq!(lab.number("select count(*) from archives"), 2);
 }
 
+#[test]
+fn an_archive_of_a_run_that_was_taken_back_is_read_again_by_one_that_follows() {
+    let lab = lab();
+    lab.write("logs/j.jsonl.1.gz", gzip(&rows(1, 1..=3)));
+    lab.ingest("logs");
+    let runs = lab.rows("select run from runs");
+    let [rusqlite::types::Value::Text(run)] = &runs[0][..] else { panic!("{runs:?}") };
+    lab.run(&["forget", "--run", run]).exits(0);
+    lab.run(&["forget", "--undo", run]).exits(0);
+    assert_eq!(lab.number("select count(*) from terminals"), 0);
+    let follower = Follower::of(&lab, &["logs"]);
+    follower.reaches(2, 1);
+    // The build row stayed when the run was forgotten.
+    assert_counts(&follower.ends_well(), 4, 2, 1, 1);
+    assert_eq!(lab.number("select count(*) from rereads"), 0);
+}
+
 fn make_pipe(path: &std::path::Path) {
     let kind = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, path, kind, 0o600.into(), 0).expect("a pipe can be made");

@@ -129,6 +129,22 @@ fn point_1_no_answer_replaces_a_journal_that_was_or_was_not_read_nor_the_databas
 }
 
 #[test]
+fn point_1_a_name_that_is_not_utf_8_is_guarded_too() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let lab = Lab::new();
+    let name = OsStr::from_bytes(b"caf\xe9.jsonl");
+    fs::write(lab.path("").join(name), terminal(RUN, "a", 1.0) + "\n").unwrap();
+    lab.ingest(".");
+    // Rotated away: the router makes it anew any moment.
+    fs::remove_file(lab.path("").join(name)).unwrap();
+    let arguments = ["query", "outcomes", "-o"].map(OsStr::new);
+    let output = lab.command(&[&arguments[..], &[name]].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(!lab.path("").join(name).exists());
+}
+
+#[test]
 fn point_1_a_journal_that_was_not_read_stays_after_a_rotation() {
     let lab = Lab::new();
     lab.write("journal.jsonl", fixture("0.7.0-full.jsonl"));

@@ -68,7 +68,7 @@ pub struct Asked {
     pub burn: Option<Burn>,
     /// The targets of attainment; needed where it is asked for.
     pub targets: Option<Slo>,
-    /// Who is scored, and the word for it.
+    /// Who is scored.
     pub policy: Policy,
     /// With fewer requests a scope is not judged.
     pub min_requests: u64,
@@ -178,7 +178,7 @@ impl Checked {
         }
     }
 
-    /// Of each limit that several scopes break, in how many and of how many, and the worst.
+    /// Of each limit held against several scopes and broken in some: in how many, of how many, and the worst.
     pub fn worst(&self) -> Vec<(usize, usize, &Finding)> {
         let mut limits: Vec<&str> = self.findings.iter().map(|finding| finding.limit.as_str()).collect();
         limits.dedup();

@@ -37,10 +37,11 @@ pub(super) fn burn_findings(
             let targets = asked.targets.as_ref();
             let gathered = figures::gather_narrow(connection, &scope, targets, asked.policy, [false; 6])?;
             let Some(share) = gathered.attainment() else { continue };
+            let missed = share.of_the_rest();
             let rate = Measured {
-                value: (share.rows - share.hits) as f64 / share.rows as f64 / allowed,
-                low: Some((1.0 - share.high) / allowed),
-                high: Some((1.0 - share.low) / allowed),
+                value: missed.value / allowed,
+                low: Some(missed.low / allowed),
+                high: Some(missed.high / allowed),
             };
             let burnt = Burnt { requests: gathered.requests(), scored: share.rows, rate };
             by_scope.insert(scope.name, burnt);

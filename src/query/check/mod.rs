@@ -18,7 +18,7 @@ use super::caveats;
 use super::figures::{self, Gathered};
 use super::ordered::{self, Scope};
 use crate::selection::Selection;
-use crate::statistics::{self, Judgement, Measured, Share};
+use crate::statistics::{self, Judgement, Measured, Percentile, Share};
 use crate::text::{full, rounded, short};
 
 /// Holds each scope of the connection's selection against limits. The selection may be another one afterwards.
@@ -131,7 +131,16 @@ fn measure(gathered: &Gathered, limit: &Limit, is_confident: bool) -> (Option<Me
         }
         Figure::Percentile(metric, percent) => match gathered.percentile(metric, percent) {
             None => (None, 0, "no completed request has it".to_owned()),
-            Some(found) => (found.measured(), found.rows, format!("over {} completed requests", found.rows)),
+            Some(found) => {
+                let needed = Percentile::fewest_for_a_high(percent);
+                let why = match found.high {
+                    None if found.independent < needed => {
+                        format!(" that count like {}, an upper end needs {needed}", found.independent)
+                    }
+                    _ => String::new(),
+                };
+                (found.measured(), found.rows, format!("over {} completed requests{why}", found.rows))
+            }
         },
         Figure::RefusedShare => match gathered.terminal("refused") {
             None => (None, 0, "no request".to_owned()),

@@ -20,7 +20,7 @@ pub use written::Event;
 use self::outages::Outages;
 use self::places::between;
 use self::reading::{Miss, Read, read, typical};
-use super::ordered::{self, Order, Part, Scope};
+use super::ordered::{self, Part, Scope};
 use super::scoring::Policy;
 use crate::exit::Failure;
 use crate::selection::{OPEN_FROM, Row, Selection, install};
@@ -82,7 +82,7 @@ pub struct Side {
     pub from: Option<String>,
     /// Its last.
     pub to: Option<String>,
-    /// How many runs it has requests of.
+    /// How many runs it takes in.
     pub runs: usize,
     /// Requests that the policy counts.
     pub scored: u64,
@@ -213,9 +213,9 @@ pub fn explain(
     both.extend(named(BASELINE, &baseline.rows));
     install(connection, &both)?;
     let scopes = ordered::scopes(connection)?;
-    let empty = |name: &str| Scope { name: name.to_owned(), parts: Vec::new(), order: Order::RunAfterRun };
-    let scope_of =
-        |name: &str| scopes.iter().find(|scope| scope.name == name).cloned().unwrap_or_else(|| empty(name));
+    let scope_of = |name: &str| {
+        scopes.iter().find(|scope| scope.name == name).cloned().unwrap_or_else(|| Scope::empty(name))
+    };
     let (window_scope, baseline_scope) = (scope_of(WINDOW), scope_of(BASELINE));
     let outages = Outages::load(connection, &scopes)?;
 

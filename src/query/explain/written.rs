@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::query::answer::{Row, ask};
+use crate::query::around::outage_name;
 use crate::selection::Selection;
 use crate::text::{micros, wall_time};
 
@@ -37,10 +38,7 @@ pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result
     let wall = |row: &Row<'_>, column: &str| row.real(column).and_then(wall_time);
     let began = |row: &Row<'_>| row.real("wall_from").or(row.real("wall_to")).unwrap_or(f64::MAX);
     for row in ask(connection, "engine-downtime", selection, |_| None)?.rows() {
-        let event = match row.text("kind").as_str() {
-            "ejected" => "ejected".to_owned(),
-            kind => format!("{kind} hold"),
-        };
+        let event = outage_name(&row.text("kind"));
         let ended = (row.int("open") == 1).then(|| "open at the run's end".to_owned());
         let said: Vec<String> = row.known_text("cause").into_iter().chain(ended).collect();
         found.push((
