@@ -15,12 +15,13 @@ struct Migration {
 }
 
 /// Append only: the schema version of a database is how many of these it has had.
-const MIGRATIONS: [Migration; 5] = [
+const MIGRATIONS: [Migration; 6] = [
     Migration { sql: include_str!("../../migrations/0001_journal.sql"), fill: |_| Ok(()) },
     Migration { sql: include_str!("../../migrations/0002_kept_answers.sql"), fill: |_| Ok(()) },
     Migration { sql: include_str!("../../migrations/0003_forgotten.sql"), fill: |_| Ok(()) },
     Migration { sql: include_str!("../../migrations/0004_archives.sql"), fill: |_| Ok(()) },
     Migration { sql: include_str!("../../migrations/0005_selections.sql"), fill: fill_places_and_clocks },
+    Migration { sql: include_str!("../../migrations/0006_views_and_indexes.sql"), fill: |_| Ok(()) },
 ];
 
 /// The schema version of this release.

@@ -1,11 +1,15 @@
 //! Databases that older releases made are brought up to date by an ingest, and hold then what a new one does.
 
 use std::fs;
+use std::ops::RangeInclusive;
 
 use rusqlite::types::Value;
 
 use crate::harness::{Contents, Lab, fixture, set_modified};
 use crate::journals::journal;
+
+/// The schemas of older releases, of which there is a database each.
+const OLDER: RangeInclusive<u32> = 1..=5;
 
 /// What the journal holds, loaded now. The copy says nothing of when it was written.
 fn fresh() -> Lab {
@@ -37,7 +41,7 @@ fn stored(lab: &Lab) -> Contents {
 fn an_ingest_brings_a_database_of_every_older_schema_up_to_date() {
     let fresh = fresh();
     let expected = stored(&fresh);
-    for version in 1..=4 {
+    for version in OLDER {
         let lab = older(version);
         lab.run(&["query", "outcomes"])
             .exits(1)
@@ -71,7 +75,7 @@ fn an_older_database_goes_on_as_if_it_had_always_been_new() {
         journal(&[row(2478.0), event.to_owned(), row(2480.0)])
     };
     let fresh = fresh();
-    let old: Vec<Lab> = (1..=4).map(older).collect();
+    let old: Vec<Lab> = OLDER.map(older).collect();
     for lab in old.iter().chain([&fresh]) {
         lab.ingest("journal.jsonl");
         lab.write("journal.jsonl", [fixture("databases/journal.jsonl"), more.clone()].concat());
