@@ -1,17 +1,21 @@
 //! Arguments and help texts; no I/O. What is made from the catalog is in `parse`.
 
+mod complete;
 mod explain;
 mod forget;
 mod limits;
 mod parse;
 mod selection;
+mod shell;
 mod slo;
 
+pub use complete::{Lookup, answer as complete, script as completion_script};
 pub use explain::Explain;
 pub use forget::Forget;
 pub use limits::LimitFlags;
-pub use parse::parse;
+pub use parse::{parse, shipped_command};
 pub use selection::SelectionFlags;
+pub use shell::{Completions, Man};
 pub use slo::{Slo, Solve, SolveFormat, Try};
 
 use std::ffi::OsString;
@@ -116,6 +120,10 @@ enum Command {
     Rejects(Rejects),
     /// Delete whole runs to keep the database small, or take that back
     Forget(Forget),
+    /// Print what makes a shell complete narwhal-jq
+    Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
 }
 
 /// `ingest`.
@@ -523,4 +531,8 @@ pub enum Subcommanded {
     Rejects(Rejects),
     /// `forget`
     Forget(Forget),
+    /// `completions`
+    Completions(Completions),
+    /// `man`
+    Man(Man),
 }

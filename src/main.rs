@@ -4,10 +4,17 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use narwhal_jq::output::screen;
+use narwhal_jq::store::known;
 use narwhal_jq::text::{escaped, wrapped};
 use narwhal_jq::{cli, commands, exit, stdio};
 
 fn main() -> ExitCode {
+    match cli::complete(known::names) {
+        Ok(true) => return ExitCode::SUCCESS,
+        // A shell shows nothing of what goes wrong here.
+        Err(_) => return ExitCode::FAILURE,
+        Ok(false) => {}
+    }
     // What a full pipe left of the last line waits to be written.
     let done = cli::parse().and_then(commands::run);
     let written = stdio::stdout().flush();

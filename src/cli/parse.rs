@@ -16,13 +16,8 @@ use crate::query::catalog::{self, Faults, Parameter, Query, Type};
 /// # Errors
 /// When the catalog cannot be read.
 pub fn parse() -> Result<Wanted> {
-    let mut catalog = catalog::shipped()?;
-    let mut faults = Faults::new();
-    if let Some(folder) = queries_folder(std::env::args_os().skip(1)) {
-        let (own, unusable) = catalog::of_folder(&folder, &reserved_flags())?;
-        catalog.extend(own);
-        faults = unusable;
-    }
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let (catalog, faults) = whole_catalog(&arguments)?;
     let matches = command(&catalog).try_get_matches().unwrap_or_else(|error| {
         if error.kind() == ErrorKind::InvalidSubcommand {
             for (path, fault) in &faults {
@@ -58,25 +53,55 @@ pub fn parse() -> Result<Wanted> {
         Command::Verify => Subcommanded::Verify,
         Command::Rejects(flags) => Subcommanded::Rejects(flags),
         Command::Forget(flags) => Subcommanded::Forget(flags),
+        Command::Completions(flags) => Subcommanded::Completions(flags),
+        Command::Man(flags) => Subcommanded::Man(flags),
     };
     Ok(Wanted { global: cli.global, command })
 }
 
+/// Every query there is for this command line, the user's own after the shipped ones, and the files that cannot
+/// be used.
+///
+/// # Errors
+/// When the catalog or the folder of the user's queries cannot be read.
+pub(super) fn whole_catalog(arguments: &[OsString]) -> Result<(Vec<Query>, Faults)> {
+    let mut catalog = catalog::shipped()?;
+    let Some(folder) = queries_folder(arguments) else { return Ok((catalog, Faults::new())) };
+    let (own, unusable) = catalog::of_folder(&folder, &reserved_flags())?;
+    catalog.extend(own);
+    Ok((catalog, unusable))
+}
+
 /// The folder of the user's queries. It must be known before the command line can be parsed,
 /// because its files are subcommands.
-fn queries_folder(arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
-    let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
-    if !arguments.iter().any(|argument| argument == "query" || argument == "export") {
+fn queries_folder(arguments: &[OsString]) -> Option<PathBuf> {
+    let is_asked = |argument: &OsString| argument == "query" || argument == "export";
+    if !arguments.iter().take_while(|argument| *argument != "--").any(is_asked) {
         return None;
     }
-    let given = arguments.iter().enumerate().find_map(|(at, argument)| match argument.to_str()? {
-        "--queries" => arguments.get(at + 1).cloned(),
-        text => text.strip_prefix("--queries=").map(OsString::from),
-    });
-    given
-        .or_else(|| std::env::var_os("NARWHAL_JQ_QUERIES"))
-        .filter(|folder| !folder.is_empty())
-        .map(PathBuf::from)
+    let given = value_of("--queries", arguments).or_else(|| std::env::var_os("NARWHAL_JQ_QUERIES"));
+    given.filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// The database of a command line that is not whole yet.
+pub(super) fn database_named(arguments: &[OsString]) -> PathBuf {
+    let given = value_of("--db", arguments).or_else(|| std::env::var_os("NARWHAL_JQ_DB"));
+    given.filter(|path| !path.is_empty()).map_or_else(|| PathBuf::from("narwhal.db"), PathBuf::from)
+}
+
+/// The value of a flag that must be known before the command line can be parsed.
+fn value_of(flag: &str, arguments: &[OsString]) -> Option<OsString> {
+    let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
+    while let Some(argument) = arguments.next() {
+        if argument == flag {
+            return arguments.next().cloned();
+        }
+        let value = argument.to_str().and_then(|text| text.strip_prefix(flag)?.strip_prefix('='));
+        if let Some(value) = value {
+            return Some(value.into());
+        }
+    }
+    None
 }
 
 /// The names of the flags that `query` and `export` have, which no parameter may have.
@@ -90,8 +115,16 @@ fn reserved_flags() -> Vec<String> {
     flags.concat()
 }
 
+/// The command line with the queries that ship.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub fn shipped_command() -> Result<clap::Command> {
+    Ok(command(&catalog::shipped()?))
+}
+
 /// The whole command line, the flags of each query among it.
-fn command(catalog: &[Query]) -> clap::Command {
+pub(super) fn command(catalog: &[Query]) -> clap::Command {
     Cli::command()
         .mut_subcommand("query", |command| {
             command
@@ -191,7 +224,8 @@ mod tests {
             (&["ingest", "--queries", "q"], None),
             (&["query", "--", "--queries", "q"], None),
         ] {
-            let found = queries_folder(arguments.iter().map(OsString::from));
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            let found = queries_folder(&arguments);
             assert_eq!(found, folder.map(PathBuf::from), "{arguments:?}");
         }
     }

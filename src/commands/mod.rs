@@ -2,12 +2,14 @@
 
 mod check;
 mod compare;
+mod completions;
 mod explain;
 mod export;
 mod forget;
 mod guard;
 mod ingest;
 mod interrupt;
+mod man;
 mod progress;
 mod query;
 mod redact;
@@ -88,6 +90,8 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Verify => verify::run(global),
         Subcommanded::Rejects(flags) => rejects::run(global, flags),
         Subcommanded::Forget(flags) => forget::run(global, flags),
+        Subcommanded::Completions(flags) => completions::run(flags),
+        Subcommanded::Man(flags) => man::run(flags),
     };
     done.map_err(|error| store::explain_damage(&global.db, error))
 }

@@ -9,6 +9,7 @@ pub mod export;
 pub mod forgotten;
 mod inference;
 mod kept;
+pub mod known;
 pub mod location;
 mod places;
 pub mod recognition;

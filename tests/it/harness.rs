@@ -175,6 +175,7 @@ impl Lab {
             .current_dir(self.folder.path())
             .env_remove("NARWHAL_JQ_DB")
             .env_remove("NARWHAL_JQ_QUERIES")
+            .env_remove("NARWHAL_JQ_COMPLETE")
             .env("NO_COLOR", "1")
             .stdin(Stdio::null());
         command
