@@ -39,6 +39,7 @@ pub mod exit;
 pub mod export;
 pub mod ingest;
 pub mod journal;
+pub mod lake;
 pub mod output;
 pub mod query;
 pub mod redact;

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::guard::{Guard, refuse_input};
-use super::{Teller, open_target, read_then_open, redactor, select, unread_selection};
+use super::{Teller, lake, open_target, read_then_open, redactor, select, unread_selection};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
 use crate::exit::{Exit, Failure};
 use crate::export::{Earlier, Item, SIDECAR, Sidecar, Written, everything, resolve, write_rows};
@@ -32,6 +32,9 @@ use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
     let ExportWanted { flags, catalog, given } = wanted;
+    if flags.names.iter().any(|name| name == lake::LAKE) {
+        return lake::export(global, wanted);
+    }
     let teller = Teller::new(global);
     let mut items = if flags.all { everything(catalog) } else { Vec::new() };
     for item in resolve(&flags.names, catalog)? {

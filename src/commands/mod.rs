@@ -9,6 +9,7 @@ mod forget;
 mod guard;
 mod ingest;
 mod interrupt;
+mod lake;
 mod man;
 mod progress;
 mod query;

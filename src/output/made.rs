@@ -64,18 +64,18 @@ impl Made {
 
 /// What is being written.
 #[derive(Default)]
-pub(super) struct Making {
+pub(crate) struct Making {
     bytes: u64,
     digest: Xxh3,
 }
 
 impl Making {
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.digest.update(bytes);
     }
 
-    pub(super) fn made(&self) -> Made {
+    pub(crate) fn made(&self) -> Made {
         Made { bytes: self.bytes, digest: self.digest.digest128() }
     }
 }

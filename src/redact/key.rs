@@ -58,6 +58,11 @@ impl Key {
         Ok(Self::Kept(blake3::derive_key("narwhal-jq redact 1: pseudonyms", &bytes)))
     }
 
+    /// Tells whether another key is the same, and nothing else of it.
+    pub fn fingerprint(&self) -> String {
+        self.hash("fingerprint", "")[..32].to_owned()
+    }
+
     /// The hash of a name as hex digits; `kind` keeps an engine and a client of one name apart.
     pub(super) fn hash(&self, kind: &str, name: &str) -> String {
         let (Self::Random(key) | Self::Kept(key)) = self;

@@ -63,6 +63,19 @@ impl Redactor {
         Self { key, engines, names: by_word, longest }
     }
 
+    /// Tells which key is behind the pseudonyms.
+    pub fn key_fingerprint(&self) -> String {
+        self.key.fingerprint()
+    }
+
+    /// Tells whether another redactor replaces the same names by the same.
+    pub fn fingerprint(&self) -> String {
+        let entries = self.names.values().flatten();
+        let mut told: Vec<_> = entries.map(|entry| format!("{:?} {:?}", entry.name, entry.becomes)).collect();
+        told.sort();
+        self.key.hash("names", &told.join("\n"))[..32].to_owned()
+    }
+
     /// An engine's pseudonym; `<engine>` for one that was never learned.
     pub fn engine(&self, id: &str) -> &str {
         if id.is_empty() {

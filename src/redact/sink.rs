@@ -70,7 +70,7 @@ enum Column {
 
 fn column_of(name: &str) -> Column {
     match name {
-        "run" | "rid" | "started_at" | "saved_at" | "wall" | "digest" => Column::Kept,
+        "run" | "rid" | "started_at" | "saved_at" | "wall" | "wall_basis" | "digest" => Column::Kept,
         "leg" | "metric" | "policy" | "miss" | "clock" | "state" | "build_certainty" | "admission_mode" => {
             Column::Field(Role::Label)
         }

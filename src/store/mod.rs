@@ -10,6 +10,7 @@ pub mod forgotten;
 mod inference;
 mod kept;
 pub mod known;
+pub mod lake;
 pub mod location;
 mod places;
 pub mod recognition;

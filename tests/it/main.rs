@@ -31,6 +31,7 @@ mod ingest;
 mod intervals;
 mod kept;
 mod kills;
+mod lake;
 mod manual;
 mod older_schemas;
 mod outputs;
