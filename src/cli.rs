@@ -387,7 +387,7 @@ pub struct Schema {
 #[derive(Debug, Clone, Args)]
 pub struct Export {
     /// Tables and queries; `table:NAME` is a table that has a query's name, `journal` the stored rows as
-    /// JSON Lines
+    /// JSON Lines, `lake` the stored runs as Parquet, a folder a table and a day, for engines of many machines
     #[arg(value_name = "NAME|table:NAME", required_unless_present = "all")]
     pub names: Vec<String>,
     /// Every table and every query
@@ -400,7 +400,8 @@ pub struct Export {
     /// has whole runs
     #[command(flatten)]
     pub selection: SelectionFlags,
-    /// Write a CSV each into this folder, made when missing, and export.json beside them
+    /// Write a CSV each into this folder, made when missing, and export.json beside them; of a lake, its tables
+    /// and manifest.json
     #[arg(long, value_name = "DIR", required_unless_present = "xlsx")]
     pub dir: Option<PathBuf>,
     /// Write one workbook, a sheet each
