@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::journal::declare::Declared;
 use crate::journal::event::Clock;
 use crate::journal::object::Object;
 use crate::journal::row::Row;
@@ -72,21 +73,7 @@ fn note_terminal(row: &Terminal<'_>, add: &mut impl FnMut(Note)) {
     if !TERMINALS.contains(&terminal) {
         add(Note::Terminal(cut(terminal)));
     }
-    each_field("", &row.extra, add);
-    let parts = [
-        ("queue_waits.", row.queue_waits.as_ref().map(|part| &part.extra)),
-        ("admission_price.", row.admission_price.as_ref().map(|part| &part.extra)),
-        ("upstream_seconds.", row.upstream_seconds.as_ref().map(|part| &part.extra)),
-        ("cache_placement.", row.cache_placement.as_ref().map(|part| &part.extra)),
-    ];
-    for (prefix, extra) in parts {
-        if let Some(extra) = extra {
-            each_field(prefix, extra, add);
-        }
-    }
-    for entry in row.attempt_failures.iter().flatten() {
-        each_field("attempt_failures[].", &entry.extra, add);
-    }
+    row.each_unknown("", &mut |path, key| add(Note::Field(format!("{path}{}", cut(key)))));
 }
 
 fn each_field(prefix: &str, extra: &Object, add: &mut impl FnMut(Note)) {

@@ -1,58 +1,57 @@
 //! Build rows: what a process says of itself when it opens the file.
+//!
+//! Read more leniently than terminals: a value of another type stays among what is not declared.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::object::{Object, take, take_real, take_text};
+use super::declare::{Field, Role, Shape, leaves, take_leaf};
+use super::object::Object;
 use super::{SCHEMA, SCHEMA_VERSION};
+
+/// The fields of a build row but its schema, in the order of the journal's writer.
+pub const FIELDS: &[Field] = &[Field::with_fields(META, Shape::Part, Role::Part, META_FIELDS)];
+
+const META: &str = "meta";
+
+const META_FIELDS: &[Field] = &[
+    // The package that wrote the journal, and its release.
+    Field::new("package", Shape::Text, Role::Text),
+    Field::new("version", Shape::Text, Role::Text),
+    // Its commit; null from a wheel.
+    Field::new("git", Shape::Text, Role::Text),
+    // Digest of its source (`sha256:...`).
+    Field::new("source", Shape::Text, Role::Text),
+    // `token_ids` or `unavailable`.
+    Field::new("token_accounting", Shape::Text, Role::Label),
+    // 0.6 and later.
+    Field::with_fields("admission", Shape::Part, Role::Part, ADMISSION_FIELDS),
+];
+
+const ADMISSION_FIELDS: &[Field] = &[
+    Field::new("mode", Shape::Text, Role::Label),
+    // A share of the TTFT target.
+    Field::new("margin", Shape::Real, Role::Share),
+];
 
 /// What a process says of itself when it opens the file. It names no run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Build {
-    /// The package that wrote the journal.
-    pub package: Option<String>,
-    /// Its release.
-    pub version: Option<String>,
-    /// Its commit; null from a wheel.
-    pub git: Option<String>,
-    /// Digest of its source (`sha256:...`).
-    pub source: Option<String>,
-    /// `token_ids` or `unavailable`.
-    pub token_accounting: Option<String>,
-    /// Admission mode (0.6 and later).
-    pub admission_mode: Option<String>,
-    /// Admission margin, a share of the TTFT target (0.6 and later).
-    pub admission_margin: Option<f64>,
+    /// The values of the [`leaves`] of [`FIELDS`], in their order; each of its field's shape.
+    pub values: Vec<Option<Value>>,
     /// The rest of the row, in the row's own shape.
     pub extra: Object,
 }
 
 /// The build row of a `meta` object without its schema, and of what stood beside it.
-pub(super) fn read_build(mut meta: Object, mut rest: Object) -> Build {
-    let mut admission = take(&mut meta, "admission", |value| match value {
-        Value::Object(admission) => Ok(admission),
-        other => Err(other),
-    });
-    let build = Build {
-        package: take_text(&mut meta, "package"),
-        version: take_text(&mut meta, "version"),
-        git: take_text(&mut meta, "git"),
-        source: take_text(&mut meta, "source"),
-        token_accounting: take_text(&mut meta, "token_accounting"),
-        admission_mode: admission.as_mut().and_then(|object| take_text(object, "mode")),
-        admission_margin: admission.as_mut().and_then(|object| take_real(object, "margin")),
-        extra: Object::new(),
-    };
-    if let Some(admission) = admission {
-        let emptied = build.admission_mode.is_some() || build.admission_margin.is_some();
-        if !admission.is_empty() || !emptied {
-            meta.insert("admission".to_owned(), Value::Object(admission));
-        }
+pub(super) fn read_build(meta: Object, mut rest: Object) -> Build {
+    rest.insert(META.to_owned(), Value::Object(meta));
+    let take = |(parts, leaf): (Vec<&str>, &Field)| take_leaf(&mut rest, &parts, leaf);
+    let values = leaves(FIELDS).into_iter().map(take).collect();
+    if rest.get(META).and_then(Value::as_object).is_some_and(Object::is_empty) {
+        rest.remove(META);
     }
-    if !meta.is_empty() {
-        rest.insert("meta".to_owned(), Value::Object(meta));
-    }
-    Build { extra: rest, ..build }
+    Build { values, extra: rest }
 }
 
 impl Build {
@@ -68,56 +67,60 @@ pub struct BuildJson<'b>(&'b Build);
 
 impl Serialize for BuildJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Meta<'b>(&'b Build, Option<&'b Object>);
-        impl Serialize for Meta<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let Self(build, unknown) = self;
-                let mut unknown = unknown.cloned().unwrap_or_default();
-                let mut admission = match unknown.remove("admission") {
-                    Some(Value::Object(object)) => Some(object),
-                    Some(other) => {
-                        unknown.insert("admission".to_owned(), other);
-                        None
-                    }
-                    None => None,
-                };
-                for (key, value) in [
-                    ("mode", build.admission_mode.clone().map(Value::from)),
-                    ("margin", build.admission_margin.map(Value::from)),
-                ] {
-                    if let Some(value) = value {
-                        admission.get_or_insert_default().insert(key.to_owned(), value);
-                    }
+        let Build { values, extra } = self.0;
+        let unknown = extra.get(META).and_then(Value::as_object);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(META, &Part { fields: META_FIELDS, values, unknown, is_whole: true })?;
+        for (key, value) in extra.iter().filter(|(key, _)| *key != META) {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// An object of declared fields, and what else stands in it.
+struct Part<'b> {
+    fields: &'static [Field],
+    /// Those of its fields first; others may follow.
+    values: &'b [Option<Value>],
+    unknown: Option<&'b Object>,
+    /// Whether it is the one that begins with the schema, and says of each text that it is null.
+    is_whole: bool,
+}
+
+impl Serialize for Part<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let unknown = |key: &str| self.unknown.and_then(|unknown| unknown.get(key));
+        let mut map = serializer.serialize_map(None)?;
+        if self.is_whole {
+            map.serialize_entry("schema", SCHEMA)?;
+            map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
+        }
+        let mut rest = self.values;
+        let mut parts = Vec::new();
+        for field in self.fields {
+            let values;
+            (values, rest) =
+                rest.split_at(if field.role == Role::Part { leaves(field.fields).len() } else { 1 });
+            if field.role == Role::Part {
+                let unknown = unknown(field.name).and_then(Value::as_object);
+                if unknown.is_some() || values.iter().any(Option::is_some) {
+                    parts.push(field.name);
+                    map.serialize_entry(
+                        field.name,
+                        &Part { fields: field.fields, values, unknown, is_whole: false },
+                    )?;
                 }
-                let mut map = serializer.serialize_map(None)?;
-                map.serialize_entry("schema", SCHEMA)?;
-                map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
-                for (key, value) in [
-                    ("package", &build.package),
-                    ("version", &build.version),
-                    ("git", &build.git),
-                    ("source", &build.source),
-                    ("token_accounting", &build.token_accounting),
-                ] {
-                    // What is no text stands among the unknown members.
-                    if value.is_some() || !unknown.contains_key(key) {
-                        map.serialize_entry(key, value)?;
-                    }
-                }
-                if let Some(admission) = admission {
-                    map.serialize_entry("admission", &admission)?;
-                }
-                for (key, value) in &unknown {
-                    map.serialize_entry(key, value)?;
-                }
-                map.end()
+            } else if values[0].is_some()
+                || (self.is_whole && field.shape == Shape::Text && unknown(field.name).is_none())
+            {
+                map.serialize_entry(field.name, &values[0])?;
             }
         }
-        let unknown = self.0.extra.get("meta").and_then(Value::as_object);
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("meta", &Meta(self.0, unknown))?;
-        for (key, value) in self.0.extra.iter().filter(|(key, _)| *key != "meta") {
-            map.serialize_entry(key, value)?;
+        for (key, value) in self.unknown.into_iter().flatten() {
+            if !parts.contains(&key.as_str()) {
+                map.serialize_entry(key, value)?;
+            }
         }
         map.end()
     }

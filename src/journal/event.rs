@@ -3,7 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::object::{Object, take_real, take_text};
+use super::declare::{Field, Role, Shape, take_leaf};
+use super::object::Object;
 use super::{SCHEMA, SCHEMA_VERSION};
 
 /// Which clock an event's `at` was read from.
@@ -29,24 +30,77 @@ impl Clock {
 
     /// The clock of an event kind.
     pub fn of_event(event: &str) -> Self {
-        match event {
-            "engine_lifecycle" => Self::Wall,
-            "below_floor"
-            | "below_floor_recovered"
-            | "controller_decision"
-            | "decode_floor_restored"
-            | "monitoring_stage_failure"
-            | "monitoring_degraded"
-            | "monitoring_recovered"
-            | "engine_ejected"
-            | "engine_readmitted"
-            | "engine_hold_started"
-            | "engine_hold_ended"
-            | "engine_probe" => Self::Monotonic,
-            _ => Self::Unknown,
-        }
+        KINDS.iter().find(|(kind, _)| *kind == event).map_or(Self::Unknown, |(_, clock)| *clock)
     }
 }
+
+/// The event kinds that the writer's releases up to 0.7.0 use, each with the clock of its `at`.
+pub const KINDS: &[(&str, Clock)] = &[
+    ("engine_lifecycle", Clock::Wall),
+    ("below_floor", Clock::Monotonic),
+    ("below_floor_recovered", Clock::Monotonic),
+    ("controller_decision", Clock::Monotonic),
+    ("decode_floor_restored", Clock::Monotonic),
+    ("monitoring_stage_failure", Clock::Monotonic),
+    ("monitoring_degraded", Clock::Monotonic),
+    ("monitoring_recovered", Clock::Monotonic),
+    ("engine_ejected", Clock::Monotonic),
+    ("engine_readmitted", Clock::Monotonic),
+    ("engine_hold_started", Clock::Monotonic),
+    ("engine_hold_ended", Clock::Monotonic),
+    ("engine_probe", Clock::Monotonic),
+];
+
+/// The fields of every event, beside its schema: members of [`Event`].
+pub const COMMON_FIELDS: &[Field] = &[
+    Field::new("run", Shape::Text, Role::Run),
+    Field::new("event", Shape::Text, Role::Label),
+    Field::new("at", Shape::Real, Role::Time),
+    Field::new("iid", Shape::Text, Role::Engine),
+];
+
+/// The fields that the kinds have of their own: they stand in `detail`, and have a column beside it.
+pub const FIELDS: &[Field] = &[
+    Field::new("action", Shape::Text, Role::Label),
+    Field::new("applied", Shape::Flag, Role::Flag),
+    Field::new("by", Shape::Text, Role::Label),
+    Field::new("cause", Shape::Text, Role::Label),
+    Field::new("class", Shape::Text, Role::Label),
+    Field::new("consecutive", Shape::Int, Role::Count),
+    Field::new("core_consecutive", Shape::Int, Role::Count),
+    Field::new("decode", Shape::Int, Role::Count),
+    Field::new("duration_s", Shape::Real, Role::Time),
+    Field::new("ejected", Shape::Array, Role::Engine),
+    Field::new("engines", Shape::Array, Role::Engine),
+    Field::new("error", Shape::Text, Role::Text),
+    Field::new("evidence", Shape::Text, Role::Label),
+    Field::new("held_s", Shape::Real, Role::Time),
+    Field::new("kind", Shape::Text, Role::Label),
+    Field::new("live_decode", Shape::Int, Role::Count),
+    Field::new("live_prefill", Shape::Int, Role::Count),
+    Field::new("min_decode", Shape::Int, Role::Count),
+    Field::new("min_prefill", Shape::Int, Role::Count),
+    Field::new("outcome", Shape::Text, Role::Label),
+    Field::new("prefill", Shape::Int, Role::Count),
+    Field::new("quarantined", Shape::Array, Role::Engine),
+    Field::new("reason", Shape::Text, Role::Label),
+    Field::new("result", Shape::Text, Role::Label),
+    Field::new("stage", Shape::Text, Role::Label),
+    Field::new("wave_id", Shape::Text, Role::Text),
+];
+
+/// Fields of their varying tails that are told apart for what they hold. They stand in `detail` only.
+pub const TAIL_FIELDS: &[Field] = &[
+    Field::new("arrivals", Shape::Int, Role::Count),
+    Field::new("confirmations", Shape::Int, Role::Count),
+    Field::new("decision_basis", Shape::Text, Role::Label),
+    Field::new("decode_class", Shape::Text, Role::Label),
+    Field::new("eligibility_rule", Shape::Text, Role::Label),
+    Field::new("evidence_blocked_gate", Shape::Text, Role::Label),
+    Field::new("producer", Shape::Text, Role::Engine),
+    Field::new("producer_class", Shape::Text, Role::Label),
+    Field::new("risk_kind", Shape::Text, Role::Label),
+];
 
 /// Something that happened to the router.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,8 +127,9 @@ pub(super) fn read_event(event: String, mut row: Object) -> Result<Event, String
         Some(_) => return Err("no identity: `run` is not text".to_owned()),
         None => return Err("no identity: `run` is absent or null".to_owned()),
     };
-    let at = take_real(&mut row, "at");
-    let iid = take_text(&mut row, "iid");
+    let [_, _, at, iid] = COMMON_FIELDS else { unreachable!("the fields of every event are four") };
+    let at = take_leaf(&mut row, &[], at).and_then(|at| at.as_f64());
+    let iid = take_leaf(&mut row, &[], iid).and_then(|iid| iid.as_str().map(str::to_owned));
     Ok(Event { run, event, at, iid, detail: row })
 }
 
@@ -95,5 +150,35 @@ impl Serialize for Event {
             map.serialize_entry(key, value)?;
         }
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands between backticks.
+    fn quoted(text: &str) -> impl Iterator<Item = &str> {
+        text.split('`').skip(1).step_by(2)
+    }
+
+    #[test]
+    fn the_event_kinds_and_fields_of_the_documented_contract_are_declared() {
+        let page = include_str!("../../docs/journal.md");
+        let table = page.split("## Event rows").nth(1).expect("the page has it").split("\n## ").next();
+        let rows = table.expect("a part has a first one").lines().filter(|line| line.starts_with("| `"));
+        let mut kinds = Vec::new();
+        for row in rows {
+            let cells: Vec<&str> = row.split('|').collect();
+            kinds.extend(quoted(cells[1]));
+            for field in quoted(cells[2]).map(|field| field.trim_end_matches("[]")) {
+                let is_declared = COMMON_FIELDS.iter().chain(FIELDS).any(|known| known.name == field);
+                assert!(is_declared, "{field} of {} is not declared", cells[1]);
+            }
+        }
+        kinds.sort_unstable();
+        let mut declared: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+        declared.sort_unstable();
+        assert_eq!(kinds, declared);
     }
 }

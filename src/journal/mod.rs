@@ -10,6 +10,8 @@
 
 pub mod build;
 pub mod compression;
+pub mod declare;
+mod define;
 pub mod event;
 pub mod files;
 mod gzip;
@@ -23,6 +25,7 @@ pub mod pieces;
 pub mod row;
 mod scan;
 pub mod terminal;
+mod values;
 pub mod write;
 mod zstd;
 

@@ -4,10 +4,11 @@
 use serde_json::Value;
 
 use super::build::{Build, read_build};
+use super::define::Fill;
 use super::event::{Event, read_event};
 use super::json::{Fault, Kind, Reader, Repair};
 use super::object::Object;
-use super::terminal::{Fill, Terminal};
+use super::terminal::Terminal;
 use super::{SCHEMA, SCHEMA_VERSION};
 
 /// One row of a journal.

@@ -9,113 +9,15 @@ use std::borrow::Cow;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::json::{Fault, Figure, Kind, Reader};
+use super::declare::{Declared, EachText, Field, ReadValues, Role, WriteValues};
+use super::define::{Fill, Holdable, Readable, object};
+use super::json::{Fault, Kind, Reader};
 use super::object::{Object, drop_nulls};
+use super::values::{CachedTokens, find, null_or};
 
 /// The terminal values that the writer's releases up to 0.7.0 use.
 pub const TERMINALS: [&str; 7] =
     ["completed", "failed", "refused", "rejected", "expired", "invalid", "cancelled"];
-
-/// A value that a field can hold.
-pub(super) trait Field<'a>: Sized {
-    /// Reads the value; `None` for null.
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault>;
-}
-
-/// A row or a part of one, filled where it lies: a terminal is more than a kilobyte, and moving it costs.
-pub(super) trait Fill<'a>: Default {
-    /// Reads the object; `false` for null.
-    fn fill(&mut self, reader: &mut Reader<'a>) -> Result<bool, Fault>;
-}
-
-impl<'a, T: Fill<'a>> Field<'a> for T {
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        let mut object = Self::default();
-        Ok(object.fill(reader)?.then_some(object))
-    }
-}
-
-/// Defines a row or a part of one: the struct, its reader and its JSON. The order of the fields is
-/// the writer's, which the reader expects first.
-macro_rules! object {
-    ($(#[$doc:meta])* $name:ident $(<$life:lifetime>)? {
-        $($(#[$field_doc:meta])* $field:ident: $kind:ty,)*
-    }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq)]
-        pub struct $name $(<$life>)? {
-            $($(#[$field_doc])* pub $field: Option<$kind>,)*
-            /// Fields without a place above, as they were read.
-            pub extra: Object,
-        }
-
-        impl<'de $(: $life, $life: 'de)?> Fill<'de> for $name $(<$life>)? {
-            fn fill(&mut self, reader: &mut Reader<'de>) -> Result<bool, Fault> {
-                const FIELDS: &[&str] = &[$(stringify!($field)),*];
-                if null_or(Kind::Object, reader)? {
-                    return Ok(false);
-                }
-                reader.begin_object()?;
-                // As a writer of this release or an older one has written it: every key that comes is
-                // the next one, or a later one.
-                let (mut seen, mut bit) = (0_u64, 1);
-                $(
-                    if reader.next_key_is(concat!(", \"", stringify!($field), "\": ")) {
-                        self.$field = Field::read(reader)
-                            .map_err(|fault| fault.in_field(stringify!($field)))?;
-                        seen |= bit;
-                    }
-                    bit <<= 1;
-                )*
-                let _ = bit;
-                // What is left, in any order.
-                let mut next = 0;
-                while let Some(key) = reader.next_key()? {
-                    let Some(at) = find(FIELDS, next, &key) else {
-                        let value = reader.value()?;
-                        if self.extra.contains_key(key.as_ref()) {
-                            return Err(reader.twice(&key));
-                        }
-                        self.extra.insert(key.into_owned(), value);
-                        continue;
-                    };
-                    if seen & (1 << at) != 0 {
-                        return Err(reader.twice(FIELDS[at]));
-                    }
-                    seen |= 1 << at;
-                    next = at + 1;
-                    let mut index = 0;
-                    $(
-                        if at == index {
-                            self.$field = Field::read(reader)
-                                .map_err(|fault| fault.in_field(stringify!($field)))?;
-                            continue;
-                        }
-                        index += 1;
-                    )*
-                    let _ = index;
-                }
-                drop_nulls(&mut self.extra);
-                Ok(true)
-            }
-        }
-
-        impl $(<$life>)? Serialize for $name $(<$life>)? {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut map = serializer.serialize_map(None)?;
-                $(
-                    if let Some(value) = &self.$field {
-                        map.serialize_entry(stringify!($field), value)?;
-                    }
-                )*
-                for (key, value) in &self.extra {
-                    map.serialize_entry(key, value)?;
-                }
-                map.end()
-            }
-        }
-    };
-}
 
 object! {
     /// One client request: its outcome, timings, engines and failed attempts.
@@ -123,91 +25,91 @@ object! {
     /// Times are seconds; `arrived` is on the monotonic clock of the run, the others are spans.
     Terminal<'a> {
         /// Always [`super::SCHEMA`].
-        schema: Cow<'a, str>,
+        schema: Cow<'a, str> = Schema,
         /// Always [`super::SCHEMA_VERSION`].
-        schema_version: i64,
+        schema_version: i64 = Schema,
         /// The router process: `<unix seconds of its start>-<8 hex digits>`.
-        run: Cow<'a, str>,
+        run: Cow<'a, str> = Run,
         /// The request, unique within its run.
-        rid: Cow<'a, str>,
+        rid: Cow<'a, str> = Identity,
         /// What the caller named the request: any text, repeated freely.
-        client_rid: Cow<'a, str>,
+        client_rid: Cow<'a, str> = Client,
         /// When the request arrived.
-        arrived: f64,
+        arrived: f64 = Time,
         /// Prompt tokens.
-        input_len: i64,
+        input_len: i64 = Count,
         /// Whether the prompt was sized before the request ended.
-        input_sized: bool,
+        input_sized: bool = Flag,
         /// Tokens the caller asked for; 0 for no limit.
-        wanted_len: i64,
+        wanted_len: i64 = Count,
         /// Tokens returned; null where token accounting is unavailable.
-        output_len: i64,
+        output_len: i64 = Count,
         /// Arrival to prefill completion.
-        ttft_s: f64,
+        ttft_s: f64 = Time,
         /// Prefill completion to last token, per token after the first.
-        tpot_s: f64,
+        tpot_s: f64 = Time,
         /// Arrival to the first visible output.
-        first_byte_s: f64,
+        first_byte_s: f64 = Time,
         /// First to last token, per token after the first.
-        decode_tpot_s: f64,
+        decode_tpot_s: f64 = Time,
         /// Time spent waiting, all stages.
-        queue_wait_s: f64,
+        queue_wait_s: f64 = Time,
         /// Time spent waiting, by stage (0.6 and later).
-        queue_waits: QueueWaits,
+        queue_waits: QueueWaits = Part,
         /// What admission expected (0.6 and later).
-        admission_price: AdmissionPrice,
+        admission_price: AdmissionPrice = Part,
         /// Arrival to the end.
-        duration_s: f64,
+        duration_s: f64 = Time,
         /// Prefill dispatches.
-        attempts: i64,
+        attempts: i64 = Count,
         /// Decode dispatches.
-        decode_attempts: i64,
+        decode_attempts: i64 = Count,
         /// Failed attempts, in order; the position is their only key.
-        attempt_failures: Vec<AttemptFailure<'a>>,
+        attempt_failures: Vec<AttemptFailure<'a>> = Entries,
         /// Tokens that engines produced, over every attempt.
-        decode_tokens_observed: i64,
+        decode_tokens_observed: i64 = Count,
         /// Engine time by leg, failed work included.
-        upstream_seconds: UpstreamSeconds,
+        upstream_seconds: UpstreamSeconds = Part,
         /// Prefill engine of the final attempt.
-        prefill_iid: Cow<'a, str>,
+        prefill_iid: Cow<'a, str> = Engine,
         /// Decode engine of the final attempt.
-        decode_iid: Cow<'a, str>,
+        decode_iid: Cow<'a, str> = Engine,
         /// Whether the decode engine differs from the prefill engine.
-        crossed: bool,
+        crossed: bool = Flag,
         /// Engine to tokens it had cached (0.4 and later).
-        cached_tokens: CachedTokens,
+        cached_tokens: CachedTokens = EngineKeys,
         /// The placement that the cache decided (0.4 and later).
-        cache_placement: CachePlacement<'a>,
+        cache_placement: CachePlacement<'a> = Part,
         /// `token_ids` or `unavailable`.
-        token_accounting: Cow<'a, str>,
+        token_accounting: Cow<'a, str> = Label,
         /// Failure, refusal, rejection or expiry detail.
-        error: Cow<'a, str>,
+        error: Cow<'a, str> = Text,
         /// HTTP status that the client saw (0.6 and later).
-        status: i64,
+        status: i64 = Count,
         /// Error type that the client saw (0.6 and later).
-        error_type: Cow<'a, str>,
+        error_type: Cow<'a, str> = Label,
         /// Error code that the client saw (0.6 and later).
-        error_code: Cow<'a, str>,
+        error_code: Cow<'a, str> = Label,
         /// Bounded label of the outcome's cause (0.6 and later).
-        reason: Cow<'a, str>,
+        reason: Cow<'a, str> = Label,
         /// How the request ended: one of [`TERMINALS`], or what a later release says.
-        terminal: Cow<'a, str>,
+        terminal: Cow<'a, str> = Label,
         /// True on cancelled rows.
-        cancelled: bool,
+        cancelled: bool = Flag,
         /// Where a cancelled request was: admission, queue, backoff, prefill or decode.
-        cancelled_phase: Cow<'a, str>,
+        cancelled_phase: Cow<'a, str> = Label,
         /// True on refused rows.
-        refused: bool,
+        refused: bool = Flag,
         /// Why a refused request was refused.
-        refused_cause: Cow<'a, str>,
+        refused_cause: Cow<'a, str> = Label,
         /// True on rejected rows.
-        rejected: bool,
+        rejected: bool = Flag,
         /// True on expired rows.
-        expired: bool,
+        expired: bool = Flag,
         /// Why the router was not ready (0.6 and later).
-        readiness_reason: Cow<'a, str>,
+        readiness_reason: Cow<'a, str> = Text,
         /// Kept whole, on requests that opted in.
-        continuation: Object,
+        continuation: Object = Members,
     }
 }
 
@@ -215,11 +117,11 @@ object! {
     /// Seconds waited in each stage; null where the stage was not reached.
     QueueWaits {
         /// Before admission.
-        admission: f64,
+        admission: f64 = Time,
         /// For a prefill engine.
-        prefill: f64,
+        prefill: f64 = Time,
         /// For a decode engine.
-        decode: f64,
+        decode: f64 = Time,
     }
 }
 
@@ -227,17 +129,17 @@ object! {
     /// The time to first token that admission expected, and its parts, in seconds.
     AdmissionPrice {
         /// The attempt that was priced.
-        attempt: i64,
+        attempt: i64 = Count,
         /// Work queued before it.
-        backlog_s: f64,
+        backlog_s: f64 = Time,
         /// Its own prefill.
-        own_prefill_s: f64,
+        own_prefill_s: f64 = Time,
         /// Time already gone.
-        elapsed_s: f64,
+        elapsed_s: f64 = Time,
         /// The handoff to decode (0.7 and later).
-        handoff_s: f64,
+        handoff_s: f64 = Time,
         /// The whole price.
-        price_s: f64,
+        price_s: f64 = Time,
     }
 }
 
@@ -245,9 +147,9 @@ object! {
     /// Engine seconds by leg.
     UpstreamSeconds {
         /// Prefill legs.
-        prefill: f64,
+        prefill: f64 = Time,
         /// Decode legs.
-        decode: f64,
+        decode: f64 = Time,
     }
 }
 
@@ -255,17 +157,17 @@ object! {
     /// A placement that cached tokens decided.
     CachePlacement<'a> {
         /// The engine chosen.
-        placed_iid: Cow<'a, str>,
+        placed_iid: Cow<'a, str> = Engine,
         /// Tokens it had cached.
-        placed_cached_tokens: i64,
+        placed_cached_tokens: i64 = Count,
         /// Sequence number of the evidence.
-        evidence_sequence: i64,
+        evidence_sequence: i64 = Count,
         /// Seconds of prefill expected with the cache.
-        predicted_prefill_s: f64,
+        predicted_prefill_s: f64 = Time,
         /// Seconds of prefill expected without.
-        cold_prefill_s: f64,
+        cold_prefill_s: f64 = Time,
         /// The engine that would have been chosen without.
-        cold_choice_iid: Cow<'a, str>,
+        cold_choice_iid: Cow<'a, str> = Engine,
     }
 }
 
@@ -273,203 +175,63 @@ object! {
     /// One entry of `attempt_failures`.
     AttemptFailure<'a> {
         /// When it failed, on the run's monotonic clock.
-        at: f64,
+        at: f64 = Time,
         /// The attempt it counts on; two entries may carry the same.
-        attempt: i64,
+        attempt: i64 = Count,
         /// Where it failed: admission, queue, prefill or decode.
-        phase: Cow<'a, str>,
+        phase: Cow<'a, str> = Label,
         /// Bounded label of the cause (0.6 and later).
-        reason: Cow<'a, str>,
+        reason: Cow<'a, str> = Label,
         /// Prefill engine, if one was chosen.
-        prefill_iid: Cow<'a, str>,
+        prefill_iid: Cow<'a, str> = Engine,
         /// Decode engine, if one was chosen.
-        decode_iid: Cow<'a, str>,
+        decode_iid: Cow<'a, str> = Engine,
         /// The router's exception.
-        error_type: Cow<'a, str>,
+        error_type: Cow<'a, str> = Label,
         /// What it said, cut by the writer at 240 characters.
-        error_message: Cow<'a, str>,
+        error_message: Cow<'a, str> = Text,
         /// HTTP status of the engine, if it answered.
-        status: i64,
+        status: i64 = Count,
         /// Whether the router holds it for passing.
-        transient: bool,
+        transient: bool = Flag,
         /// Whether output had reached the client.
-        output_started: bool,
+        output_started: bool = Flag,
         /// Whether another attempt followed.
-        retry_scheduled: bool,
+        retry_scheduled: bool = Flag,
         /// Seconds before that attempt.
-        backoff_s: f64,
+        backoff_s: f64 = Time,
         /// Why another attempt did or did not follow.
-        retry_reason: Cow<'a, str>,
+        retry_reason: Cow<'a, str> = Label,
     }
 }
 
-/// Engine id to cached tokens, keys sorted.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct CachedTokens(pub Object);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl CachedTokens {
-    /// The largest entry, in tokens; `None` when there is none.
-    pub fn largest(&self) -> Option<i64> {
-        self.0.values().filter_map(Value::as_i64).max()
-    }
-}
-
-impl Serialize for CachedTokens {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-/// Consumes a null; otherwise the next value must be of `wanted` kind.
-#[inline(always)]
-fn null_or(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
-    if reader.begins(wanted) {
-        return Ok(false);
-    }
-    if reader.begins(Kind::Null) {
-        return reader.null().map(|()| true);
-    }
-    null_or_not(wanted, reader)
-}
-
-/// As [`null_or`], for a value whose first byte does not tell, or tells that it does not fit.
-#[cold]
-fn null_or_not(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
-    match reader.peek()? {
-        Kind::Null => reader.null().map(|()| true),
-        kind if kind == wanted => Ok(false),
-        kind => Err(holds(kind, wanted.name())),
-    }
-}
-
-fn holds(found: Kind, wanted: &str) -> Fault {
-    misfit(format!("holds {}, not {wanted}", found.name()))
-}
-
-fn misfit(why: String) -> Fault {
-    Fault::Shape { path: String::new(), why }
-}
-
-/// The index of `key`, tried first where the writer's order puts it.
-#[inline]
-fn find(fields: &[&str], next: usize, key: &str) -> Option<usize> {
-    let (before, after) = fields.split_at(next);
-    after
-        .iter()
-        .position(|field| *field == key)
-        .map(|at| next + at)
-        .or_else(|| before.iter().position(|field| *field == key))
-}
-
-impl<'a> Field<'a> for Cow<'a, str> {
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Text, reader)? { Ok(None) } else { reader.string().map(Some) }
-    }
-}
-
-impl<'a> Field<'a> for bool {
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Flag, reader)? { Ok(None) } else { reader.flag().map(Some) }
-    }
-}
-
-impl<'a> Field<'a> for f64 {
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Number, reader)? {
-            return Ok(None);
-        }
-        match reader.number()? {
-            None => Ok(None),
-            Some(Figure::Real(real)) => Ok(Some(real)),
-            Some(Figure::Int(int)) => {
-                let real = int as f64;
-                // A whole number that a float cannot hold would come back as another one.
-                if real as i128 == i128::from(int) {
-                    Ok(Some(real))
-                } else {
-                    Err(misfit(format!("holds {int}, which no float equals")))
-                }
+    #[test]
+    fn the_terminal_fields_of_the_documented_contract_are_declared_and_all_declared_ones_documented() {
+        let page = include_str!("../../docs/journal.md");
+        let part = page.split("## Terminal rows").nth(1).expect("the page has it");
+        let part = part.split("## Event rows").next().expect("a part has a first one");
+        let documented: Vec<&str> = part.split('`').skip(1).step_by(2).collect();
+        fn each(fields: &'static [Field], documented: &[&str]) {
+            for field in fields.iter().filter(|field| field.role != Role::Schema) {
+                assert!(
+                    documented.contains(&field.name),
+                    "docs/journal.md does not tell of `{}`",
+                    field.name
+                );
+                each(field.fields, documented);
             }
         }
-    }
-}
-
-impl<'a> Field<'a> for i64 {
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Number, reader)? {
-            return Ok(None);
+        each(<Terminal<'_> as Declared>::FIELDS, &documented);
+        let rows = part.lines().filter(|line| line.starts_with("| `"));
+        for name in
+            rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        {
+            let is_declared = <Terminal<'_> as Declared>::FIELDS.iter().any(|field| field.name == name);
+            assert!(is_declared || name == "true", "`{name}` is not declared");
         }
-        match reader.number()? {
-            None => Ok(None),
-            Some(Figure::Int(int)) => Ok(Some(int)),
-            Some(Figure::Real(real)) => whole(real)
-                .map(Some)
-                .ok_or_else(|| misfit(format!("holds {real}, not an integer of 64 bits signed"))),
-        }
-    }
-}
-
-/// The integer that a float equals, if any.
-fn whole(real: f64) -> Option<i64> {
-    (real.fract() == 0.0 && (-(2_f64.powi(63))..2_f64.powi(63)).contains(&real)).then_some(real as i64)
-}
-
-impl<'a> Field<'a> for Object {
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Object, reader)? {
-            return Ok(None);
-        }
-        let mut object = reader.object()?;
-        drop_nulls(&mut object);
-        Ok(Some(object))
-    }
-}
-
-impl<'a> Field<'a> for CachedTokens {
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Object, reader)? {
-            return Ok(None);
-        }
-        let mut tokens = Object::new();
-        reader.begin_object()?;
-        while let Some(engine) = reader.next_key()? {
-            let count = <Option<i64>>::read_in(reader, &engine)?;
-            if tokens.contains_key(engine.as_ref()) {
-                return Err(reader.twice(&engine));
-            }
-            tokens.insert(engine.into_owned(), count.map_or(Value::Null, Value::from));
-        }
-        drop_nulls(&mut tokens);
-        Ok(Some(Self(tokens)))
-    }
-}
-
-/// Reads the value of a member whose key is data.
-trait ReadIn<'a>: Sized {
-    fn read_in(reader: &mut Reader<'a>, key: &str) -> Result<Self, Fault>;
-}
-
-impl<'a> ReadIn<'a> for Option<i64> {
-    fn read_in(reader: &mut Reader<'a>, key: &str) -> Result<Self, Fault> {
-        i64::read(reader).map_err(|fault| fault.in_field(&format!("[{key:?}]")))
-    }
-}
-
-impl<'a> Field<'a> for Vec<AttemptFailure<'a>> {
-    fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Array, reader)? {
-            return Ok(None);
-        }
-        let mut entries = Vec::new();
-        reader.begin_array()?;
-        while reader.next_element()? {
-            let entry = AttemptFailure::read(reader)
-                .and_then(|entry| entry.ok_or_else(|| holds(Kind::Null, "an object")));
-            entries.push(entry.map_err(|fault| fault.in_field(&format!("[{}]", entries.len())))?);
-        }
-        Ok(Some(entries))
     }
 }

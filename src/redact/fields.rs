@@ -1,66 +1,69 @@
 //! What the fields of a row hold, by their names: engines, clients, labels or text.
 //!
-//! Names decide, because unknown events and fields are data that must be redacted too.
+//! Declared fields have a role in [`crate::journal`]. Names decide for the others, because unknown events and
+//! fields are data that must be redacted too.
+
+use std::sync::LazyLock;
+
+use foldhash::HashMap;
 
 use super::dotted::is_domain;
+use crate::journal::build;
+pub use crate::journal::declare::Role;
+use crate::journal::declare::{Declared, Field};
+use crate::journal::event;
+use crate::journal::terminal::Terminal;
 
-/// What a field's value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// An engine, or a list of engines.
-    Engine,
-    /// An object whose keys are engines.
-    EngineKeys,
-    /// What a caller named its request.
-    Client,
-    /// A host, or a list of hosts.
-    Host,
-    /// A user of the machines.
-    User,
-    /// A word of the router, as long as [`is_label`] holds; text otherwise.
-    Label,
-    /// Anything.
-    Text,
-}
-
-/// What a field of this name holds.
+/// What a field of this name holds, as far as its text is concerned: [`Role::Text`] of a number, too.
 pub fn role_of(key: &str) -> Role {
     match key {
-        "cached_tokens" => Role::EngineKeys,
-        "client_rid" => Role::Client,
-        // `attempts` is a list of engines before the contract, and a number since.
-        "ejected" | "quarantined" | "attempts" => Role::Engine,
-        "terminal"
-        | "event"
-        | "phase"
-        | "cancelled_phase"
-        | "reason"
-        | "retry_reason"
-        | "refused_cause"
-        | "error_type"
-        | "error_code"
-        | "token_accounting"
-        | "kind"
-        | "cause"
-        | "evidence"
-        | "outcome"
-        | "action"
-        | "result"
-        | "by"
-        | "stage"
-        | "class"
-        | "producer_class"
-        | "decode_class"
-        | "decision_basis"
-        | "eligibility_rule"
-        | "evidence_blocked_gate"
-        | "risk_kind"
-        | "mode"
-        | "schema" => Role::Label,
-        _ if is_engine_field(key) => Role::Engine,
-        _ if is_last_part(key, &USERS) => Role::User,
-        _ if is_last_part(key, &HOSTS) => Role::Host,
-        _ => Role::Text,
+        // A list of engines before the contract, and a number since.
+        "attempts" => Role::Engine,
+        _ => match DECLARED.get(key) {
+            Some(Role::Text) | None => role_by_name(key),
+            Some(role) => *role,
+        },
+    }
+}
+
+/// The role of every declared name. One that stands in several places has its text's.
+static DECLARED: LazyLock<HashMap<&'static str, Role>> = LazyLock::new(|| {
+    fn learn(fields: &'static [Field], roles: &mut HashMap<&'static str, Role>) {
+        for field in fields {
+            learn(field.fields, roles);
+            let role = match field.role {
+                role @ (Role::Label
+                | Role::Engine
+                | Role::EngineKeys
+                | Role::Client
+                | Role::Host
+                | Role::User) => role,
+                Role::Schema => Role::Label,
+                _ => Role::Text,
+            };
+            let known = roles.entry(field.name).or_insert(role);
+            if *known == Role::Text {
+                *known = role;
+            }
+        }
+    }
+    let mut roles = HashMap::default();
+    for fields in [Terminal::FIELDS, build::FIELDS, event::COMMON_FIELDS, event::FIELDS, event::TAIL_FIELDS] {
+        learn(fields, &mut roles);
+    }
+    roles
+});
+
+/// What a field that is not declared holds.
+fn role_by_name(key: &str) -> Role {
+    if is_engine_field(key) {
+        Role::Engine
+    } else if is_last_part(key, &USERS) {
+        Role::User
+    } else if is_last_part(key, &HOSTS) {
+        Role::Host
+    } else {
+        Role::Text
     }
 }
 
@@ -110,64 +113,13 @@ pub fn is_label(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.')) && !is_domain(value)
 }
 
-/// The field names of one word, which an engine may be called, too. As keys they stay.
-const FIELD_WORDS: [&str; 51] = [
-    "action",
-    "admission",
-    "applied",
-    "arrivals",
-    "arrived",
-    "at",
-    "attempt",
-    "attempts",
-    "by",
-    "cancelled",
-    "cause",
-    "class",
-    "confirmations",
-    "consecutive",
-    "continuation",
-    "crossed",
-    "decode",
-    "ejected",
-    "engines",
-    "error",
-    "event",
-    "evidence",
-    "expired",
-    "git",
-    "iid",
-    "kind",
-    "margin",
-    "meta",
-    "mode",
-    "objective",
-    "outcome",
-    "package",
-    "phase",
-    "prefill",
-    "producer",
-    "quarantined",
-    "queue",
-    "reason",
-    "refused",
-    "rejected",
-    "result",
-    "rid",
-    "run",
-    "schema",
-    "source",
-    "stage",
-    "status",
-    "tenant",
-    "terminal",
-    "transient",
-    "version",
-];
+/// Field names of one word that rows before the contract have.
+const EARLIER_WORDS: [&str; 3] = ["objective", "queue", "tenant"];
 
-/// Whether a key is a field name of the contract and not, say, an engine.
+/// Whether a key is a field name of the contract, of one word, and not, say, an engine that is called so. As a
+/// key it stays.
 pub fn is_field_word(key: &str) -> bool {
-    FIELD_WORDS.binary_search(&key).is_ok()
+    EARLIER_WORDS.contains(&key) || (!key.contains('_') && DECLARED.contains_key(key))
 }
 
 #[cfg(test)]
@@ -185,8 +137,29 @@ mod tests {
     }
 
     #[test]
-    fn field_words_are_sorted() {
-        assert!(FIELD_WORDS.is_sorted());
-        assert!(is_field_word("decode") && !is_field_word("d0"));
+    fn declared_fields_have_the_role_of_their_declaration() {
+        for (key, role) in [
+            ("cached_tokens", Role::EngineKeys),
+            ("client_rid", Role::Client),
+            ("quarantined", Role::Engine),
+            ("refused_cause", Role::Label),
+            ("risk_kind", Role::Label),
+            ("schema", Role::Label),
+            ("mode", Role::Label),
+            ("error_message", Role::Text),
+            ("ttft_s", Role::Text),
+        ] {
+            assert_eq!(role_of(key), role, "{key}");
+        }
+    }
+
+    #[test]
+    fn field_names_of_one_word_are_those_that_are_declared() {
+        for key in ["decode", "margin", "crossed", "by", "tenant", "meta"] {
+            assert!(is_field_word(key), "{key}");
+        }
+        for key in ["d0", "prefill_iid", "engine", "blue"] {
+            assert!(!is_field_word(key), "{key}");
+        }
     }
 }

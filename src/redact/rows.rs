@@ -12,11 +12,11 @@ use super::check::may_name;
 use super::fields::{Role, is_field_word, is_label, role_of};
 use super::redactor::Redactor;
 use super::shapes::{Shape, is_word};
-use crate::journal::build::Build;
+use crate::journal::build::{self, Build};
+use crate::journal::declare::{Declared, EachText, leaves};
 use crate::journal::event::Event;
 use crate::journal::object::Object;
 use crate::journal::row::Row;
-use crate::journal::terminal::{AttemptFailure, CachePlacement, Terminal};
 
 impl Redactor {
     /// Redacts every string of a row, keys included.
@@ -25,7 +25,7 @@ impl Redactor {
             Row::Build(row) => Of { redactor: self, client: None }.build(row),
             Row::Terminal(row) => {
                 let client = row.client_rid.take();
-                Of { redactor: self, client: client.as_deref() }.terminal(row);
+                row.each_text(&mut Of { redactor: self, client: client.as_deref() });
                 row.client_rid = client.map(|id| Cow::Owned(self.client(&id)));
             }
             Row::Event(row) => {
@@ -51,12 +51,10 @@ struct Of<'r> {
 
 impl Of<'_> {
     fn build(&self, row: &mut Build) {
-        let Build { package, version, git, source, token_accounting, admission_mode, .. } = row;
-        for text in [package, version, git, source].into_iter().flatten() {
-            self.replace(text);
-        }
-        for label in [token_accounting, admission_mode].into_iter().flatten() {
-            self.replace_unless_label(label);
+        for ((_, leaf), value) in leaves(build::FIELDS).into_iter().zip(&mut row.values) {
+            if let Some(value) = value {
+                self.value(value, leaf.role);
+            }
         }
         self.object(&mut row.extra);
     }
@@ -68,81 +66,6 @@ impl Of<'_> {
             *iid = self.redactor.engine(iid).to_owned();
         }
         self.object(&mut row.detail);
-    }
-
-    fn terminal(&self, row: &mut Terminal<'_>) {
-        for id in [&mut row.run, &mut row.rid].into_iter().flatten() {
-            self.replace_unless_id(id);
-        }
-        for label in [
-            &mut row.token_accounting,
-            &mut row.error_type,
-            &mut row.error_code,
-            &mut row.reason,
-            &mut row.terminal,
-            &mut row.cancelled_phase,
-            &mut row.refused_cause,
-        ] {
-            self.label(label);
-        }
-        self.text(&mut row.error);
-        self.text(&mut row.readiness_reason);
-        self.engine(&mut row.prefill_iid);
-        self.engine(&mut row.decode_iid);
-        if let Some(tokens) = &mut row.cached_tokens {
-            self.engine_keys(&mut tokens.0);
-        }
-        if let Some(placement) = &mut row.cache_placement {
-            self.cache_placement(placement);
-        }
-        for failure in row.attempt_failures.iter_mut().flatten() {
-            self.attempt_failure(failure);
-        }
-        for extra in [
-            row.queue_waits.as_mut().map(|waits| &mut waits.extra),
-            row.admission_price.as_mut().map(|price| &mut price.extra),
-            row.upstream_seconds.as_mut().map(|seconds| &mut seconds.extra),
-            row.continuation.as_mut(),
-            Some(&mut row.extra),
-        ] {
-            extra.into_iter().for_each(|extra| self.object(extra));
-        }
-    }
-
-    fn cache_placement(&self, placement: &mut CachePlacement<'_>) {
-        self.engine(&mut placement.placed_iid);
-        self.engine(&mut placement.cold_choice_iid);
-        self.object(&mut placement.extra);
-    }
-
-    fn attempt_failure(&self, failure: &mut AttemptFailure<'_>) {
-        self.engine(&mut failure.prefill_iid);
-        self.engine(&mut failure.decode_iid);
-        for label in
-            [&mut failure.phase, &mut failure.reason, &mut failure.error_type, &mut failure.retry_reason]
-        {
-            self.label(label);
-        }
-        self.text(&mut failure.error_message);
-        self.object(&mut failure.extra);
-    }
-
-    fn engine(&self, field: &mut Option<Cow<'_, str>>) {
-        if let Some(id) = field {
-            *id = Cow::Owned(self.redactor.engine(id).to_owned());
-        }
-    }
-
-    fn label(&self, field: &mut Option<Cow<'_, str>>) {
-        if let Some(label) = field {
-            self.replace_unless_label(label);
-        }
-    }
-
-    fn text(&self, field: &mut Option<Cow<'_, str>>) {
-        if let Some(text) = field {
-            self.replace(text);
-        }
     }
 
     /// Redacts the members of an object that no struct knows, by their keys.
@@ -212,6 +135,27 @@ impl Of<'_> {
     fn replace_unless_id<T: AsRef<str> + From<String>>(&self, text: &mut T) {
         if !text.as_ref().chars().all(is_word) {
             self.replace(text);
+        }
+    }
+}
+
+impl EachText for Of<'_> {
+    fn text(&mut self, role: Role, text: &mut Cow<'_, str>) {
+        match role {
+            Role::Run | Role::Identity => self.replace_unless_id(text),
+            Role::Label | Role::Schema => self.replace_unless_label(text),
+            Role::Engine => *text = Cow::Owned(self.redactor.engine(text).to_owned()),
+            Role::Client => *text = Cow::Owned(self.redactor.client(text)),
+            Role::Host => self.name(text.to_mut(), Shape::Host),
+            Role::User => self.name(text.to_mut(), Shape::User),
+            _ => self.replace(text),
+        }
+    }
+
+    fn object(&mut self, role: Role, object: &mut Object) {
+        match role {
+            Role::EngineKeys => self.engine_keys(object),
+            _ => Of::object(self, object),
         }
     }
 }

@@ -1,51 +1,37 @@
 //! Build rows as rows of `builds`, both ways.
 
-use rusqlite::types::Value as Sql;
 use rusqlite::{Result, Row as SqlRow};
+use serde_json::Value;
 
+use super::cells::{Cells, Stored};
 use super::digest::digest;
-use super::rows::{compact, load_object};
-use crate::journal::build::Build;
+use crate::journal::build::{self, Build};
+use crate::journal::declare::{ReadValues, Shape, leaves};
 
-/// The columns of `builds` that hold a field of the journal's row, in [`build_cells`]'s order.
-pub(crate) const BUILD_COLUMNS: &[&str] = &[
-    "package",
-    "version",
-    "git",
-    "source",
-    "token_accounting",
-    "admission_mode",
-    "admission_margin",
-    "extra",
-];
-
-/// The cells of a build row.
-pub(crate) fn build_cells(row: &Build) -> [Sql; 8] {
-    let text = |value: &Option<String>| value.clone().map_or(Sql::Null, Sql::Text);
-    [
-        text(&row.package),
-        text(&row.version),
-        text(&row.git),
-        text(&row.source),
-        text(&row.token_accounting),
-        text(&row.admission_mode),
-        row.admission_margin.map_or(Sql::Null, Sql::Real),
-        if row.extra.is_empty() { Sql::Null } else { Sql::Text(compact(&row.extra)) },
-    ]
+/// Gives the cells of a build row: of the declared columns, then of `extra`.
+pub(crate) fn build_cells(row: &Build, cells: &mut impl Cells) -> Result<()> {
+    for value in &row.values {
+        match value {
+            Some(Value::String(text)) => cells.text(text)?,
+            Some(Value::Number(number)) => cells.real(number.as_f64().unwrap_or_default())?,
+            _ => cells.null()?,
+        }
+    }
+    if row.extra.is_empty() { cells.null() } else { cells.object(&row.extra) }
 }
 
-/// Reads a build row back, its columns from `first`.
+/// Reads a build row back: its declared columns from `first`, then `extra`.
 pub(crate) fn load_build(from: &SqlRow<'_>, first: usize) -> Result<Build> {
-    Ok(Build {
-        package: from.get(first)?,
-        version: from.get(first + 1)?,
-        git: from.get(first + 2)?,
-        source: from.get(first + 3)?,
-        token_accounting: from.get(first + 4)?,
-        admission_mode: from.get(first + 5)?,
-        admission_margin: from.get(first + 6)?,
-        extra: load_object(from, first + 7)?,
-    })
+    let mut cells = Stored::from(from, first);
+    let value = |leaf: Shape| {
+        Ok(match leaf {
+            Shape::Real => cells.real()?.map(Value::from),
+            _ => cells.text()?.map(Value::from),
+        })
+    };
+    let shapes = leaves(build::FIELDS).into_iter().map(|(_, leaf)| leaf.shape);
+    let values = shapes.map(value).collect::<Result<_>>()?;
+    Ok(Build { values, extra: cells.object()?.unwrap_or_default() })
 }
 
 /// Equal build rows have equal digests.

@@ -1,15 +1,17 @@
 //! Cells of a row: on their way into a table, or beside what it holds.
 
-use rusqlite::types::{Null, ValueRef};
+use std::fmt;
+
+use rusqlite::types::{FromSqlError, FromSqlResult, Null, ValueRef};
 use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 
-/// Takes the cells of a row, one after the other.
-pub(super) trait Cells {
-    fn null(&mut self) -> Result<()>;
-    fn int(&mut self, int: i64) -> Result<()>;
-    fn real(&mut self, real: f64) -> Result<()>;
-    fn text(&mut self, text: &str) -> Result<()>;
+use super::columns::listed;
+use crate::journal::declare::{ReadValues, WriteValues};
+use crate::journal::json::{Fault, Reader};
+use crate::journal::object::Object;
 
+/// Takes the cells of a row, one after the other.
+pub(super) trait Cells: WriteValues<Error = rusqlite::Error> {
     fn int_or_null(&mut self, int: Option<i64>) -> Result<()> {
         if let Some(int) = int { self.int(int) } else { self.null() }
     }
@@ -18,6 +20,8 @@ pub(super) trait Cells {
         if let Some(text) = text { self.text(&text) } else { self.null() }
     }
 }
+
+impl<W: WriteValues<Error = rusqlite::Error>> Cells for W {}
 
 /// A prepared insert into a table of many columns.
 #[derive(Debug)]
@@ -47,10 +51,24 @@ impl<'c> Insert<'c> {
     /// # Errors
     /// When the table is not what it should be.
     pub(super) fn new(connection: &'c Connection, into: &str, columns: &[&str], rows: usize) -> Result<Self> {
-        let names = columns.join("\", \"");
+        Self::with_conflicts(connection, into, columns, rows, "")
+    }
+
+    /// As [`Insert::new`]; `conflicts` is what the statement ends with.
+    ///
+    /// # Errors
+    /// When the table is not what it should be.
+    pub(super) fn with_conflicts(
+        connection: &'c Connection,
+        into: &str,
+        columns: &[&str],
+        rows: usize,
+        conflicts: &str,
+    ) -> Result<Self> {
+        let names = listed(columns);
         let marks = format!("({})", vec!["?"; columns.len()].join(", "));
         let marks = vec![marks; rows].join(", ");
-        let statement = connection.prepare(&format!("insert {into} (\"{names}\") values {marks}"))?;
+        let statement = connection.prepare(&format!("insert {into} ({names}) values {marks} {conflicts}"))?;
         let bound = vec![Bound::Null; statement.parameter_count()];
         Ok(Self { statement, bound })
     }
@@ -84,7 +102,9 @@ impl Binder<'_, '_> {
     }
 }
 
-impl Cells for Binder<'_, '_> {
+impl WriteValues for Binder<'_, '_> {
+    type Error = rusqlite::Error;
+
     #[inline]
     fn null(&mut self) -> Result<()> {
         let bound = self.next();
@@ -124,6 +144,10 @@ impl Cells for Binder<'_, '_> {
         }
         self.insert.statement.raw_bind_parameter(self.at, text)
     }
+
+    fn object(&mut self, object: &Object) -> Result<()> {
+        self.text(&compact(object))
+    }
 }
 
 /// Compares cells with those of a stored row.
@@ -147,7 +171,9 @@ impl<'s, 'r> Comparison<'s, 'r> {
     }
 }
 
-impl Cells for Comparison<'_, '_> {
+impl WriteValues for Comparison<'_, '_> {
+    type Error = rusqlite::Error;
+
     fn null(&mut self) -> Result<()> {
         self.next(ValueRef::Null)
     }
@@ -163,4 +189,80 @@ impl Cells for Comparison<'_, '_> {
     fn text(&mut self, text: &str) -> Result<()> {
         self.next(ValueRef::Text(text.as_bytes()))
     }
+
+    fn object(&mut self, object: &Object) -> Result<()> {
+        self.text(&compact(object))
+    }
+}
+
+/// Gives the cells of a stored row, one after the other.
+pub(super) struct Stored<'s, 'r> {
+    stored: &'s SqlRow<'r>,
+    at: usize,
+}
+
+impl<'s, 'r> Stored<'s, 'r> {
+    /// Begins with this cell.
+    pub(super) fn from(stored: &'s SqlRow<'r>, first: usize) -> Self {
+        Self { stored, at: first }
+    }
+
+    fn next<T>(&mut self, read: impl FnOnce(ValueRef<'s>) -> FromSqlResult<T>) -> Result<Option<T>> {
+        let at = self.at;
+        self.at += 1;
+        match self.stored.get_ref(at)? {
+            ValueRef::Null => Ok(None),
+            cell => read(cell).map(Some).map_err(|error| {
+                let column = self.stored.as_ref().column_name(at).unwrap_or("?");
+                let why = format!("the column {column} does not hold what was stored: {error}");
+                rusqlite::Error::FromSqlConversionFailure(at, cell.data_type(), why.into())
+            }),
+        }
+    }
+}
+
+impl ReadValues for Stored<'_, '_> {
+    type Error = rusqlite::Error;
+
+    fn int(&mut self) -> Result<Option<i64>> {
+        self.next(|cell| cell.as_i64())
+    }
+
+    fn real(&mut self) -> Result<Option<f64>> {
+        self.next(|cell| cell.as_f64())
+    }
+
+    fn text(&mut self) -> Result<Option<String>> {
+        self.next(|cell| cell.as_str().map(str::to_owned))
+    }
+
+    fn object(&mut self) -> Result<Option<Object>> {
+        // Not a general JSON reader: it must take what was stored, however deep it nests.
+        self.next(|cell| {
+            Reader::new(cell.as_str()?, 0).object().map_err(|fault| FromSqlError::other(Unreadable(fault)))
+        })
+    }
+}
+
+/// A stored JSON object that is none any more.
+#[derive(Debug)]
+struct Unreadable(Fault);
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Fault::Syntax { at, why } => write!(f, "{why} (byte {at})"),
+            Fault::Shape { path, why } => write!(f, "{path} {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// A JSON object as the tables keep it: compact, keys sorted.
+pub(super) fn compact(object: &Object) -> String {
+    if object.is_empty() {
+        return "{}".to_owned();
+    }
+    serde_json::to_string(object).expect("a JSON object of text keys has a text form")
 }

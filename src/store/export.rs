@@ -5,7 +5,8 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
-use super::builds::{self, BUILD_COLUMNS};
+use super::builds;
+use super::columns::{BUILD_COLUMNS, listed};
 use super::events::{self, EVENT_COLUMNS};
 use super::rows::TerminalReader;
 use crate::journal::row::Row;
@@ -71,11 +72,11 @@ fn each_at(
 ) -> Result<u64> {
     let mut places = connection.prepare(places)?;
     let mut build_rows = connection
-        .prepare(&format!("select {} from builds where build_id = ?1", BUILD_COLUMNS.join(", ")))?;
+        .prepare(&format!("select {}, extra from builds where build_id = ?1", listed(&BUILD_COLUMNS)))?;
     let mut terminals = TerminalReader::new(connection)?;
     let mut event_rows = connection.prepare(&format!(
         "select run, {} from events join runs using (run_id) where event_id = ?1",
-        EVENT_COLUMNS.join(", ")
+        listed(EVENT_COLUMNS)
     ))?;
     let mut count = 0;
     let mut rows = places.query([])?;

@@ -8,7 +8,7 @@ use foldhash::HashMap;
 
 use rusqlite::{Connection, Result, params};
 
-use super::rows::Attempts;
+use super::attempts::Attempts;
 use crate::journal::terminal::{AttemptFailure, Terminal};
 
 /// So many requests are counted in memory.

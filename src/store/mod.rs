@@ -1,8 +1,10 @@
 //! All writing to SQLite, and how the database is opened. Connection settings live here only.
 
 pub mod archives;
+mod attempts;
 mod builds;
 mod cells;
+mod columns;
 mod digest;
 pub mod events;
 pub mod export;
@@ -12,6 +14,7 @@ mod kept;
 pub mod known;
 pub mod lake;
 pub mod location;
+mod moved;
 mod places;
 pub mod recognition;
 pub mod rejects;

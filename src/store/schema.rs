@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::moved::Before;
 use super::{places, runs};
 
 /// Marks a SQLite file as a database of narwhal-jq ("NJQ1").
@@ -80,8 +81,7 @@ pub fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have come first.
         if has(&transaction)? < to {
-            transaction.execute_batch(migration.sql)?;
-            (migration.fill)(&transaction)?;
+            apply(&transaction, migration.sql, migration.fill)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", to)?;
             is_new |= to == 1;
@@ -89,6 +89,18 @@ pub fn migrate(connection: &mut Connection) -> rusqlite::Result<bool> {
         transaction.commit()?;
     }
     Ok(is_new)
+}
+
+/// Applies a migration. Declared fields that it gives a column bring their values along.
+pub(super) fn apply(
+    connection: &Connection,
+    sql: &str,
+    fill: fn(&Connection) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let before = Before::of(connection)?;
+    connection.execute_batch(sql)?;
+    before.fill_new(connection)?;
+    fill(connection)
 }
 
 fn fill_places_and_clocks(connection: &Connection) -> rusqlite::Result<()> {

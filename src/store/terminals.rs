@@ -2,9 +2,12 @@
 
 use rusqlite::{Connection, Result, params};
 
+use super::attempts::{self, Attempts};
 use super::cells::{Cells, Comparison, Insert};
-use super::rows::{self, Attempts, FAILURE_COLUMNS, TERMINAL_COLUMNS};
+use super::columns::{FAILURE_COLUMNS, TERMINAL_COLUMNS, listed};
+use super::rows::extra;
 use super::write::{Stored, Writer};
+use crate::journal::declare::{Declared, WriteValues};
 use crate::journal::terminal::{AttemptFailure, Terminal};
 
 /// The columns of `terminals` that stand before and behind those of the journal's row.
@@ -39,8 +42,10 @@ pub(super) struct Inserts<'c> {
 
 impl<'c> Inserts<'c> {
     pub(super) fn new(connection: &'c Connection) -> Result<Self> {
-        let terminal = [TERMINAL_PLACE, TERMINAL_COLUMNS, TERMINAL_DERIVED].concat();
-        let failure = [FAILURE_PLACE, FAILURE_COLUMNS, FAILURE_DERIVED].concat();
+        let names =
+            |columns: &'static [String]| -> Vec<&str> { columns.iter().map(String::as_str).collect() };
+        let terminal = [TERMINAL_PLACE, &names(&TERMINAL_COLUMNS), TERMINAL_DERIVED].concat();
+        let failure = [FAILURE_PLACE, &names(&FAILURE_COLUMNS), FAILURE_DERIVED].concat();
         // `or ignore` and not `on conflict`, with which a load takes a sixth longer. It can only meet the
         // identity: no row comes here without what must not be null.
         Ok(Self {
@@ -73,7 +78,7 @@ impl Writer<'_> {
         for (at, (row, byte_offset)) in rows.iter().copied().enumerate() {
             self.count_row(byte_offset);
             if let Some(run_id) = self.meet(run_of(row), byte_offset)?.run_id {
-                wanted.push(Wanted { at, row, byte_offset, run_id, attempts: rows::attribute(row) });
+                wanted.push(Wanted { at, row, byte_offset, run_id, attempts: attempts::attribute(row) });
             }
         }
         let (together, rest) = wanted.as_chunks::<TOGETHER>();
@@ -128,8 +133,8 @@ impl Writer<'_> {
             cells.int(terminal_id)?;
             cells.int(position as i64)?;
             cells.int(*run_id)?;
-            rows::failure_cells(entry, &mut cells)?;
-            cells.text_or_null(rows::failure_extra(entry))?;
+            entry.give(&mut cells)?;
+            cells.text_or_null(extra(entry))?;
             cells.int(i64::from(*attributed))?;
             insert.execute()?;
         }
@@ -157,7 +162,7 @@ impl Writer<'_> {
     #[cold]
     fn look(&self, wanted: &Wanted<'_>, before: Option<i64>) -> Result<Stored> {
         let Wanted { row, byte_offset, run_id, .. } = wanted;
-        let columns = TERMINAL_COLUMNS.join(", ");
+        let columns = listed(&TERMINAL_COLUMNS);
         let mut find = self.connection.prepare_cached(&format!(
             "select {columns}, extra, attempt_failures, terminal_id, byte_offset from terminals
              where run_id = ?1 and arrived = ?2 and rid = ?3"
@@ -189,7 +194,7 @@ impl Writer<'_> {
         if entries.is_empty() {
             return Ok(true);
         }
-        let columns = FAILURE_COLUMNS.join(", ");
+        let columns = listed(&FAILURE_COLUMNS);
         let mut find = self.connection.prepare_cached(&format!(
             "select {columns}, extra from attempt_failures where terminal_id = ?1 order by position"
         ))?;
@@ -199,8 +204,8 @@ impl Writer<'_> {
                 return Ok(false);
             };
             let mut same = Comparison::new(stored);
-            rows::failure_cells(entry, &mut same)?;
-            same.text_or_null(rows::failure_extra(entry))?;
+            entry.give(&mut same)?;
+            same.text_or_null(extra(entry))?;
             if !same.holds {
                 return Ok(false);
             }
@@ -216,7 +221,7 @@ fn run_of<'r>(row: &'r Terminal<'_>) -> &'r str {
 /// Gives the cells that hold all of a row but its entries: of [`TERMINAL_COLUMNS`], of `extra`, of
 /// `attempt_failures`.
 fn kept_cells(row: &Terminal<'_>, cells: &mut impl Cells) -> Result<()> {
-    rows::terminal_cells(row, cells)?;
-    cells.text_or_null(rows::terminal_extra(row))?;
+    row.give(cells)?;
+    cells.text_or_null(extra(row))?;
     cells.int_or_null(row.attempt_failures.as_ref().map(|entries| entries.len() as i64))
 }

@@ -9,13 +9,16 @@ use foldhash::HashMap;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Result, Statement, params, params_from_iter};
 
-use super::builds::{self, BUILD_COLUMNS};
-use super::events::{self, EVENT_COLUMNS, EVENT_FIELDS};
+use super::builds;
+use super::cells::Insert;
+use super::columns::{BUILD_COLUMNS, EVENT_FIELD_COLUMNS};
+use super::events::{self, EVENT_COLUMNS};
 use super::places::{self, Gap, RunIn};
 use super::runs::Run;
 use super::sources::{self, Progress};
 use super::terminals::Inserts;
 use crate::journal::build::Build;
+use crate::journal::declare::WriteValues;
 use crate::journal::event::Event;
 use crate::journal::{SCHEMA, SCHEMA_VERSION};
 
@@ -77,7 +80,7 @@ pub struct Writer<'c> {
     pub(super) connection: &'c Connection,
     pub(super) inserts: Inserts<'c>,
     insert_event: Statement<'c>,
-    insert_build: Statement<'c>,
+    insert_build: Insert<'c>,
     insert_reject: Statement<'c>,
     pub(super) runs: HashMap<String, Run>,
     pub(super) source: CurrentSource,
@@ -115,21 +118,30 @@ impl<'c> Writer<'c> {
             let columns = columns.join(", ");
             connection.prepare(&format!("insert into {table} ({columns}) values ({marks}) {or}"))
         };
-        let event_fields: Vec<&str> = EVENT_FIELDS.iter().map(|(name, _)| *name).collect();
+        let names =
+            |columns: &'static [String]| -> Vec<&str> { columns.iter().map(String::as_str).collect() };
         Ok(Self {
             connection,
             inserts: Inserts::new(connection)?,
             insert_event: insert(
                 "events",
-                &[&["run_id", "source_id", "byte_offset", "digest", "place_s"], EVENT_COLUMNS, &event_fields],
+                &[
+                    &["run_id", "source_id", "byte_offset", "digest", "place_s"],
+                    EVENT_COLUMNS,
+                    &names(&EVENT_FIELD_COLUMNS),
+                ],
                 "on conflict (run_id, digest) do nothing",
             )?,
-            insert_build: insert(
-                "builds",
+            insert_build: Insert::with_conflicts(
+                connection,
+                "into builds",
                 &[
                     &["source_id", "byte_offset", "schema", "schema_version", "digest", "state"],
-                    BUILD_COLUMNS,
-                ],
+                    names(&BUILD_COLUMNS).as_slice(),
+                    &["extra"],
+                ]
+                .concat(),
+                1,
                 "on conflict (source_id, byte_offset) do nothing",
             )?,
             insert_reject: insert(
@@ -284,16 +296,15 @@ impl<'c> Writer<'c> {
     pub fn build(&mut self, row: &Build, byte_offset: u64) -> Result<Stored> {
         let digest = builds::build_digest(row);
         let source_id = self.source.source_id;
-        let place = [
-            Sql::Integer(source_id),
-            Sql::Integer(byte_offset.cast_signed()),
-            Sql::Text(SCHEMA.to_owned()),
-            Sql::Integer(SCHEMA_VERSION),
-            Sql::Text(digest.clone()),
-            Sql::Text("kept".to_owned()),
-        ];
-        let cells = place.into_iter().chain(builds::build_cells(row));
-        if self.insert_build.execute(params_from_iter(cells))? == 0 {
+        let mut cells = self.insert_build.binder();
+        cells.int(source_id)?;
+        cells.int(byte_offset.cast_signed())?;
+        cells.text(SCHEMA)?;
+        cells.int(SCHEMA_VERSION)?;
+        cells.text(&digest)?;
+        cells.text("kept")?;
+        builds::build_cells(row, &mut cells)?;
+        if self.insert_build.execute()? == 0 {
             return Ok(Stored::Duplicate);
         }
         self.source.kept.push((self.connection.last_insert_rowid(), digest));
