@@ -10,7 +10,6 @@ mod followed;
 mod look;
 mod notes;
 mod open;
-mod original;
 mod reading;
 mod retry;
 pub(crate) mod spool;
@@ -27,7 +26,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 pub use follow::follow;
-use look::{Look, look_at_all};
+use look::{Look, Renamed, look_at_all};
 pub use notes::Note;
 pub use reading::BATCH_LINES;
 use reading::{Reading, Sharing};
@@ -99,7 +98,7 @@ pub fn ingest(
     let location = connection.as_ref().map(|_| Location::of(database)).transpose()?;
     let mut writer = connection.as_ref().map(Writer::new).transpose()?;
     let mut outcome = Ok(());
-    let mut archives = Vec::new();
+    let (mut archives, mut renamed) = (Vec::new(), Vec::new());
     let mut sharing = Sharing::default();
     for (input, look) in inputs.iter().zip(looks) {
         if stop.load(Ordering::Relaxed) {
@@ -108,7 +107,7 @@ pub fn ingest(
         }
         let report = match (look, &mut writer) {
             // A file that was renamed is known by its new name from now on.
-            (Ok(Look::New | Look::Renamed(_)), Some(writer)) => {
+            (Ok(Look::New | Look::Renamed(..)), Some(writer)) => {
                 let notes = &mut summary.notes;
                 sharing.end_before(input, writer).and_then(|()| {
                     Reading::new(input, options, stop, watcher, writer, notes, &mut sharing).read()
@@ -118,7 +117,12 @@ pub fn ingest(
                 archives.push((archive, source_id, open::stored_name(input)));
                 Ok((report, None))
             }
-            (Ok(Look::Old(report) | Look::Renamed(report)), _) => {
+            (Ok(Look::Renamed(report, to)), None) => {
+                renamed.push(to);
+                watcher.skipped(report.resumed_at + report.counters.pending_bytes);
+                Ok((report, None))
+            }
+            (Ok(Look::Old(report)), _) => {
                 watcher.skipped(report.resumed_at + report.counters.pending_bytes);
                 Ok((report, None))
             }
@@ -161,8 +165,8 @@ pub fn ingest(
     if !must_write {
         store::settle(database)?;
     }
-    if !archives.is_empty() {
-        remember(database, &archives, options);
+    if !archives.is_empty() || !renamed.is_empty() {
+        remember(database, &archives, &renamed, options);
     }
     summary.is_interrupted |= stop.load(Ordering::Relaxed);
     summary.seconds = started.elapsed().as_secs_f64();
@@ -181,14 +185,13 @@ fn close(database: &Path, connection: Connection, outcome: Result<()>) -> Result
     })
 }
 
-/// Remembers archives of which nothing was new. Nothing is lost when the database cannot be written: they
-/// are unpacked again next time.
-fn remember(database: &Path, archives: &[(Archive, i64, String)], options: &Options) {
+/// Remembers archives of which nothing was new, and the names of files that were only renamed. Nothing is lost when
+/// the database cannot be written: that is found again next time.
+fn remember(database: &Path, archives: &[(Archive, i64, String)], renamed: &[Renamed], options: &Options) {
     let Ok(connection) = store::open_to_write(database, options.busy_timeout) else { return };
-    for (archive, source_id, path) in archives {
-        if archive.remember(&connection, *source_id, path).is_err() {
-            break;
-        }
-    }
+    let archives = archives.iter().map(|(archive, id, path)| archive.remember(&connection, *id, path));
+    let renamed = renamed.iter().map(|renamed| renamed.remember(&connection));
+    // The first failure is the last try: each waits for a lock.
+    let _ = archives.chain(renamed).collect::<rusqlite::Result<()>>();
     let _ = store::close(connection);
 }

@@ -14,7 +14,8 @@
 //! | runs that were forgotten | [`store::forgotten`] | how lines are read |
 //! | when events happened, and the wall clock of each run | `store::places`, `store::wall` | how lines are read |
 //! | counts kept for the common questions | `store::kept` | how lines are read |
-//! | which file is which, and how far it was read | [`store::sources`] | what is in a line |
+//! | which file is which: goes on, renamed, rewritten, an archive, seen before | [`sources`] | what is in a row |
+//! | how far each was read | [`store::sources`], [`store::archives`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | what a question is asked of: flags to rows of `selection` | [`selection`] | what is asked |
 //! | canned questions and their parameters | [`query::catalog`], [`query::params`], [`query::caveats`] | how tables are filled |
@@ -45,6 +46,7 @@ pub mod output;
 pub mod query;
 pub mod redact;
 pub mod selection;
+pub mod sources;
 pub mod statistics;
 pub mod stdio;
 pub mod store;

@@ -7,11 +7,12 @@ use anyhow::{Context, Result, bail};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{Teller, interrupt, open_to_read, status};
+use super::{Teller, interrupt, open_to_read};
 use crate::cli::{Forget, Global};
 use crate::exit::{Exit, Failure, code_of};
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
+use crate::sources::state::{self, State};
 use crate::store::forgotten::{self, Candidate, Holding};
 use crate::store::{self, sources};
 
@@ -207,16 +208,17 @@ fn undo(global: &Global, teller: Teller, run: &str) -> Result<Exit> {
         let mut known = sources::load_all(connection)?;
         known.retain(|source| met.contains(&source.source_id));
         known.sort_by_key(|source| source.source_id);
-        states = known.into_iter().map(|source| (status::look(connection, &source).1, source.path)).collect();
+        states =
+            known.into_iter().map(|source| (state::look(connection, &source).state, source.path)).collect();
         Ok(())
     })?;
     teller.note(&format!(
         "run {run} comes back when these are read again, which `narwhal-jq ingest` does now:"
     ));
     for (state, path) in &states {
-        match *state {
-            "standard input" => teller.note("standard input: give it the same journal again"),
-            "not there" | "cannot be read" | "other content now" => {
+        match state {
+            State::Stream => teller.note("standard input: give it the same journal again"),
+            state if state.is_lost() => {
                 teller.warn(&format!("{path}: {state}: what stood in it does not come back"));
             }
             _ => teller.note(path),

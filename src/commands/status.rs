@@ -1,6 +1,6 @@
 //! `status`: what was read, how far, and what is in the database.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 
 use anyhow::Result;
 use rusqlite::Connection;
@@ -9,14 +9,10 @@ use rusqlite::types::ValueRef;
 use super::open_to_read;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::journal::compression::unpacked;
-use crate::journal::files;
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
-use crate::store::archives::Archive;
-use crate::store::recognition::{Resumption, recognise};
-use crate::store::sources::{self, FileId, Source};
-use crate::store::{forgotten, schema};
+use crate::sources::state::{Standing, look};
+use crate::store::{forgotten, schema, sources};
 
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
@@ -54,54 +50,16 @@ fn list_sources(connection: &Connection, out: &mut dyn Write) -> Result<()> {
     let mut table = sink(Format::Table, out, false)?;
     table.columns(&["file", "offset_bytes", "lines", "lag_bytes", "state"].map(str::to_owned))?;
     for source in &known {
-        let (lag, state) = look(connection, source);
+        let Standing { state, lag_bytes } = look(connection, source);
+        let state = state.to_string();
         let int = |number: u64| ValueRef::Integer(number.cast_signed());
         table.row(&[
             ValueRef::Text(source.path.as_bytes()),
             int(source.offset),
             int(source.lines),
-            lag.map_or(ValueRef::Null, int),
+            lag_bytes.map_or(ValueRef::Null, int),
             ValueRef::Text(state.as_bytes()),
         ])?;
     }
     table.end()
-}
-
-/// How many bytes the file has behind the offset, where that can be said without unpacking it, and
-/// whether it is still the same.
-pub(super) fn look(connection: &Connection, source: &Source) -> (Option<u64>, &'static str) {
-    if source.is_stream() {
-        return (None, "standard input");
-    }
-    match look_into(connection, source) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, "not there"),
-        Err(_) => (None, "cannot be read"),
-    }
-}
-
-fn look_into(connection: &Connection, source: &Source) -> io::Result<(Option<u64>, &'static str)> {
-    let (file, metadata) = files::open(&source.file_path())?;
-    let compression = unpacked(&file)?.compression;
-    if compression.is_some() {
-        let read = Archive::of(&file)?.source_id(connection).map_err(io::Error::other)?;
-        return Ok(match read {
-            Some(source_id) if source_id == source.source_id => match source.reread {
-                Some(_) => (None, "to be read again"),
-                None => (Some(0), "read"),
-            },
-            _ => (None, "compressed, not read to its end"),
-        });
-    }
-    let known = std::slice::from_ref(source);
-    Ok(match recognise(known, &file, Some(FileId::of(&metadata)))? {
-        Some(Resumption { position, .. }) if source.reread.is_some() => {
-            (Some(metadata.len().saturating_sub(position.offset)), "to be read again")
-        }
-        Some(_) => match metadata.len().saturating_sub(source.offset) {
-            0 => (Some(0), "read"),
-            lag => (Some(lag), "behind"),
-        },
-        None => (None, "other content now"),
-    })
 }

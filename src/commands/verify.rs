@@ -9,7 +9,8 @@ use super::{Teller, open_to_read};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::stdout::stdout;
-use crate::store;
+use crate::sources::state::{self, State};
+use crate::store::{self, sources};
 use crate::text::escaped;
 
 /// Each check: what must hold, and a statement with a row, a sentence, for whatever breaks it.
@@ -151,13 +152,8 @@ fn find(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
 
 /// Files that do not hold any more what was read of them. Rotation does that: not a fault of the
 /// database, but worth a word.
-fn changed_files(connection: &Connection) -> Result<Vec<(String, &'static str)>> {
-    let known = crate::store::sources::load_all(connection)?;
-    Ok(known
-        .into_iter()
-        .filter_map(|source| match super::status::look(connection, &source) {
-            (_, state @ ("not there" | "cannot be read" | "other content now")) => Some((source.path, state)),
-            _ => None,
-        })
-        .collect())
+fn changed_files(connection: &Connection) -> Result<Vec<(String, State)>> {
+    let known = sources::load_all(connection)?;
+    let states = known.into_iter().map(|source| (state::look(connection, &source).state, source.path));
+    Ok(states.filter(|(state, _)| state.is_lost()).map(|(state, path)| (path, state)).collect())
 }

@@ -5,21 +5,19 @@
 //! an ingest reads it, so a batch is committed at each look and the write lock is free in between. Which files
 //! there are is the business of [`Files`].
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use rusqlite::Connection;
 
 use super::followed::Files;
 use super::reading::{Reading, Sharing};
 use super::{Options, Summary, Watcher};
 use crate::exit::{Exit, code_of};
 use crate::journal::inputs::Depth;
+use crate::sources::file::is_read_archive;
 use crate::store;
-use crate::store::archives::Archive;
 use crate::store::location::Location;
 use crate::store::write::Writer;
 
@@ -109,6 +107,7 @@ fn read_changed(
                 continue;
             }
         };
+        // It is not unpacked again, with the write lock in hand.
         if file.report.is_none() && is_read_archive(&handle, writer.connection()) {
             continue;
         }
@@ -131,10 +130,4 @@ fn read_changed(
     }
     sharing.end(writer).map_err(|error| store::explain(database, error))?;
     Ok(())
-}
-
-/// Whether it is an archive that was read to its end: it is not unpacked again, with the write lock in
-/// hand.
-fn is_read_archive(file: &File, connection: &Connection) -> bool {
-    Archive::of(file).is_ok_and(|archive| archive.is_read(connection).unwrap_or(false))
 }

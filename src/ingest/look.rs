@@ -6,14 +6,15 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 
-use super::open::resume;
+use super::open::{Opened, stored_name};
 use super::{Counters, FileReport, Options};
 use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::Lines;
+use crate::sources::file::{Recognised, read_archive};
 use crate::store;
 use crate::store::archives::Archive;
-use crate::store::sources::{self, Source};
+use crate::store::sources::{self, FileId, Source};
 
 /// What an input holds for this call.
 pub(super) enum Look {
@@ -22,9 +23,27 @@ pub(super) enum Look {
     /// Nothing to read.
     Old(FileReport),
     /// Nothing to read of a file that was renamed since it was read.
-    Renamed(FileReport),
+    Renamed(FileReport, Renamed),
     /// Nothing to read of an archive, which is not known as such yet; and its source.
     OldArchive(FileReport, Archive, i64),
+}
+
+/// Where the source of a renamed file is, by the database and by what was found.
+pub(super) struct Renamed {
+    source_id: i64,
+    from: String,
+    to: String,
+    file: FileId,
+}
+
+impl Renamed {
+    /// Has it known by its new name, unless somebody else has moved it.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub(super) fn remember(&self, connection: &Connection) -> rusqlite::Result<()> {
+        sources::relocate_from(connection, self.source_id, &self.from, &self.to, self.file)
+    }
 }
 
 /// Looks at each input, without opening anything for writing.
@@ -41,7 +60,9 @@ pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) 
     };
     let look = |input| match look_at(input, connection.as_ref(), &known, options) {
         // No other file can be looked at either.
-        Err(error) if error.is::<rusqlite::Error>() => Err(store::explain(database, error)),
+        Err(error) if error.chain().any(|cause| cause.is::<rusqlite::Error>()) => {
+            Err(store::explain(database, error))
+        }
         look => Ok(look),
     };
     inputs.iter().map(look).collect()
@@ -85,32 +106,29 @@ fn look_at(
         is_no_journal,
         is_empty: metadata.len() == 0,
     };
-    if let Some(source) = read_archive(&Archive::of(&file).with_context(cannot)?, connection, known)? {
+    if let Some(connection) = connection
+        && let Some(source) = read_archive(&file, connection, known).with_context(cannot)?
+    {
         return Ok(Look::Old(report(source.offset, 0, !source.has_rows)));
     }
-    let opened = resume(file, &metadata, known, options).with_context(cannot)?;
-    let offset = opened.offset();
+    let recognised = Recognised::of(file, &metadata, known).with_context(cannot)?;
+    let renamed = recognised.renamed().map(|source| Renamed {
+        source_id: source.source_id,
+        from: source.path.clone(),
+        to: stored_name(input),
+        file: recognised.file,
+    });
+    let opened = Opened::file(recognised, options.is_final);
+    let offset = opened.resumption.as_ref().map_or(0, |from| from.position.offset);
     let mut rest = Lines::new(opened.bytes, opened.ending);
     if rest.next_line().with_context(cannot)?.is_some() {
         return Ok(Look::New);
     }
     let source = opened.resumption.map(|from| from.source);
     let report = report(offset, rest.pending_bytes(), source.as_ref().is_some_and(|source| !source.has_rows));
-    Ok(match (opened.archive, source) {
-        (Some(archive), Some(source)) => Look::OldArchive(report, archive, source.source_id),
-        (None, Some(source)) if !source.is_at_its_path() => Look::Renamed(report),
+    Ok(match (opened.archive, source, renamed) {
+        (Some(archive), Some(source), _) => Look::OldArchive(report, archive, source.source_id),
+        (None, Some(_), Some(renamed)) => Look::Renamed(report, renamed),
         _ => Look::Old(report),
     })
-}
-
-/// The source of an archive that was read to its end.
-fn read_archive<'k>(
-    archive: &Archive,
-    connection: Option<&Connection>,
-    known: &'k [Source],
-) -> Result<Option<&'k Source>> {
-    let Some(connection) = connection else { return Ok(None) };
-    let source_id = archive.source_id(connection)?;
-    let is_read = |source: &&Source| Some(source.source_id) == source_id && source.reread.is_none();
-    Ok(known.iter().find(is_read))
 }

@@ -1,19 +1,17 @@
-//! Opens a file where the reading of its content stopped, compressed or not.
+//! An input, opened where the reading of its content stopped.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use super::Options;
 use super::blocks::Bytes;
-use crate::journal::compression::{Trailing, unpacked};
+use crate::journal::compression::Trailing;
 use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::Ending;
+use crate::sources::file::Recognised;
+use crate::sources::recognition::Resumption;
 use crate::store::archives::Archive;
-use crate::store::recognition::{Resumption, recognise, recognise_unpacked};
-use crate::store::sources::{FileId, Source};
+use crate::store::sources::FileId;
 
 /// An opened input, and the source that it turned out to be.
 pub(super) struct Opened<'i> {
@@ -28,53 +26,19 @@ pub(super) struct Opened<'i> {
     pub archive: Option<Archive>,
     /// Of a compressed file: whether something else stands behind the archive.
     pub trailing: Trailing,
+    /// Whether its source is known by a name that does not lead to it any more.
+    pub is_renamed: bool,
 }
 
-impl Opened<'_> {
-    /// The byte at which reading goes on.
-    pub(super) fn offset(&self) -> u64 {
-        self.resumption.as_ref().map_or(0, |from| from.position.offset)
+impl Opened<'static> {
+    /// A file as an input. The last line of one that is still written may be unfinished.
+    pub(super) fn file(recognised: Recognised, is_final: bool) -> Self {
+        let is_renamed = recognised.renamed().is_some();
+        let Recognised { bytes, file, resumption, archive, trailing } = recognised;
+        let is_whole = is_final || archive.is_some();
+        let ending = if is_whole { Ending::Complete } else { Ending::Open };
+        Self { bytes, file: Some(file), ending, stream: None, resumption, archive, trailing, is_renamed }
     }
-}
-
-/// Recognises what a file holds, and goes to where its reading stopped.
-pub(super) fn resume(
-    file: File,
-    metadata: &Metadata,
-    known: &[Source],
-    options: &Options,
-) -> io::Result<Opened<'static>> {
-    let id = FileId::of(metadata);
-    let from_start = || -> io::Result<_> {
-        let mut file = file.try_clone()?;
-        file.seek(SeekFrom::Start(0))?;
-        unpacked(file)
-    };
-    if from_start()?.compression.is_some() {
-        let (unpacked, resumption) = recognise_unpacked(known, &from_start)?;
-        return Ok(Opened {
-            bytes: unpacked.bytes,
-            trailing: unpacked.trailing,
-            file: Some(id),
-            ending: Ending::Complete,
-            stream: None,
-            resumption,
-            archive: Some(Archive::of(&file)?),
-        });
-    }
-    let resumption = recognise(known, &file, Some(id))?;
-    let mut bytes = file;
-    bytes.seek(SeekFrom::Start(resumption.as_ref().map_or(0, |from| from.position.offset)))?;
-    let ending = if options.is_final { Ending::Complete } else { Ending::Open };
-    Ok(Opened {
-        bytes: Box::new(bytes),
-        file: Some(id),
-        ending,
-        stream: None,
-        resumption,
-        archive: None,
-        trailing: Trailing::default(),
-    })
 }
 
 /// What is said of a file that does not hold any more what was read of it up to byte `offset`.

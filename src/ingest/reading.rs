@@ -14,13 +14,14 @@ use anyhow::{Context, Result};
 
 use super::blocks::{Blocks, Next};
 use super::notes::Note;
-use super::open::{Opened, lost, resume, stored_name};
+use super::open::{Opened, lost, stored_name};
 use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin, times};
 use crate::exit::{Exit, code_of};
 use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Lines, Position};
+use crate::sources::file::Recognised;
 use crate::stdio;
 use crate::store;
 use crate::store::sources::{self, FileId, Source};
@@ -228,40 +229,22 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
                 }
                 .with_context(cannot)?;
                 let same_file = file.try_clone().with_context(cannot)?;
-                let opened = resume(file, &metadata, known, self.options).with_context(cannot)?;
-                self.lost = match &opened.resumption {
-                    // It goes on as this file did.
-                    Some(from) if from.source.file == opened.file => None,
-                    // What it holds may be known from another, a copy, and yet not be what it held.
-                    _ => self.read_before(known, &same_file, opened.file).with_context(cannot)?,
-                };
+                let recognised = Recognised::of(file, &metadata, known).with_context(cannot)?;
+                let path = stored_name(self.input);
+                self.lost = recognised.rewritten(&same_file, &path, known).with_context(cannot)?;
                 self.opened = Some(same_file);
-                Ok(opened)
+                Ok(Opened::file(recognised, self.options.is_final))
             }
         }
-    }
-
-    /// How far the file was read when it held what it does not hold any more.
-    fn read_before(&self, known: &[Source], file: &File, id: Option<FileId>) -> io::Result<Option<u64>> {
-        let path = stored_name(self.input);
-        // The number of a file that was removed is given to a new one; one with another name, that does
-        // not lead to it, is that.
-        let is_same =
-            |source: &&Source| source.file == id && (source.path == path || source.is_at_its_path());
-        let before = known.iter().filter(is_same).max_by_key(|source| source.source_id);
-        let Some(before) = before else { return Ok(None) };
-        Ok(if before.is_held_by(file)? { None } else { Some(before.offset) })
     }
 
     /// Reads to the end of the input. `None` when another ingest moved the source meanwhile: then
     /// it must be opened anew.
     fn read_opened(&mut self, opened: Opened<'i>) -> Result<Option<Outcome>> {
-        let Opened { bytes, file, ending, stream, resumption, archive, trailing } = opened;
+        let Opened { bytes, file, ending, stream, resumption, archive, trailing, is_renamed } = opened;
         let path = stored_name(self.input);
         let had_rows = resumption.as_ref().is_some_and(|from| from.source.has_rows);
         let source_id = resumption.as_ref().map(|from| from.source.source_id);
-        let is_renamed =
-            stream.is_none() && resumption.as_ref().is_some_and(|from| !from.source.is_at_its_path());
         let from = resumption.map_or_else(Position::default, |from| from.position);
         self.watcher.skipped(from.offset);
         let resumed_at = *self.resumed_at.get_or_insert(from.offset);

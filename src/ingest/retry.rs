@@ -11,11 +11,11 @@ use anyhow::Result;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::original::Original;
 use super::taking::Taking;
 use super::{Counters, Note};
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind, is_of_a_part, read_line};
+use crate::sources::original::Original;
 use crate::store::rejects::{self, Rejected};
 use crate::store::sources::{self, Source};
 use crate::store::write::{Reject, RejectKind, Writer};

@@ -16,8 +16,8 @@ use anyhow::Result;
 use super::open::Opened;
 use super::spool::Spool;
 use crate::journal::compression::unpacked;
-use crate::journal::lines::{Ending, FINGERPRINT_LEN};
-use crate::store::recognition::{NEXT_LEN, furthest_with_head, recognise};
+use crate::journal::lines::Ending;
+use crate::sources::recognition::{NEXT_LEN, furthest_with_head, read_head, recognise};
 use crate::store::sources::Source;
 
 /// So many pieces of a pipe's size are read ahead at most.
@@ -44,15 +44,10 @@ pub(super) fn open<'s>(
         stream: Some(waiting),
         resumption,
         archive: None,
+        is_renamed: false,
     };
     let mut stream = packed.bytes;
-    let mut head = Vec::new();
-    // Of an archive that is cut off, what comes before the cut is read: it says so again there.
-    if let Err(error) = stream.by_ref().take(FINGERPRINT_LEN as u64).read_to_end(&mut head)
-        && head.is_empty()
-    {
-        return Err(error.into());
-    }
+    let head = read_head(&mut stream)?;
     let Some(furthest) = furthest_with_head(known, &head) else {
         return Ok(opened(Box::new(Cursor::new(head).chain(stream)), None));
     };

@@ -471,3 +471,86 @@ impl<'a> Reader<'a> {
         Fault::Syntax { at: self.pos, why }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &str) -> Read<(Value, usize, usize)> {
+        let mut reader = Reader::new(text, 0);
+        let value = reader.value()?;
+        Ok((value, reader.position(), reader.repairs.len()))
+    }
+
+    #[test]
+    fn values_are_read_to_their_end_and_no_further() {
+        for (text, value, end) in [
+            ("null", Value::Null, 4),
+            (" true ,", json!(true), 5),
+            ("\"a\\u00e9\\n\"x", json!("a\u{e9}\n"), 12),
+            ("\"\\ud83d\\ude00\"", json!("\u{1f600}"), 14),
+            ("[1, [], {\"a\": -2.5e1}] {", json!([1, [], {"a": -25.0}]), 23),
+            ("{\"a\":1}{\"b\":2}", json!({"a": 1}), 7),
+        ] {
+            assert_eq!(read(text), Ok((value, end, 0)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_writer_can_emit_and_json_has_not_is_mended_and_told() {
+        for (text, value) in [
+            ("NaN", Value::Null),
+            ("[Infinity, -Infinity]", json!([null, null])),
+            ("\"\\ud83d\"", json!("\u{fffd}")),
+            ("\"\\ud83dx\"", json!("\u{fffd}x")),
+            ("\"\\ud83d\\u0041\"", json!("\u{fffd}A")),
+        ] {
+            let (found, _, repairs) = read(text).expect("it can be mended");
+            assert!(repairs > 0, "{text}");
+            assert_eq!(found, value, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_value_says_where_and_why() {
+        for (text, at, why) in [
+            ("", 0, "not JSON: ends where a value should stand"),
+            ("{\"a\" 1}", 5, "not JSON: '1' where `:` should stand"),
+            ("{\"a\": 1,}", 9, "not JSON: '}' where a key should stand"),
+            ("[1 2]", 3, "not JSON: '2' where `,` or `]` should stand"),
+            ("\"a", 2, "not JSON: ends where the end of the text (`\"`) should stand"),
+            ("\"a\tb\"", 2, "not JSON: a control character (0x09) inside text"),
+            ("\"\\x\"", 1, "not JSON: an escape that there is not"),
+            ("\"\\u12g4\"", 1, "not JSON: a \\u escape without four hex digits"),
+            ("nul", 0, "not JSON: 'n' where a value should stand"),
+            ("{\"a\": 1, \"a\": 2}", 17, "the key \"a\" twice in one object"),
+            ("\0", 0, "a NUL byte"),
+        ] {
+            let fault = Fault::Syntax { at, why: why.to_owned() };
+            assert_eq!(read(text), Err(fault), "{text}");
+        }
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(read(&deep(MAX_DEPTH)).is_ok());
+        let Err(Fault::Syntax { at, why }) = read(&deep(MAX_DEPTH + 1)) else { panic!("it nests too deep") };
+        assert_eq!((at, why.as_str()), (MAX_DEPTH, "nested deeper than 128"));
+    }
+
+    #[test]
+    fn a_key_in_the_writer_s_spacing_is_read_and_any_other_is_left() {
+        let mut reader = Reader::new("{\"a\": 1, \"b\": 2,\"c\": 3}", 0);
+        reader.begin_object().expect("it is one");
+        assert!(!reader.next_key_is(", \"b\": "));
+        assert!(reader.next_key_is(", \"a\": "));
+        assert_eq!(reader.number(), Ok(Some(Figure::Int(1))));
+        assert!(reader.next_key_is(", \"b\": "));
+        assert_eq!(reader.number(), Ok(Some(Figure::Int(2))));
+        assert!(!reader.next_key_is(", \"c\": "), "it is spaced otherwise");
+        assert_eq!(reader.next_key().expect("there is one").as_deref(), Some("c"));
+    }
+}

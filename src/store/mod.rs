@@ -16,7 +16,6 @@ pub mod lake;
 pub mod location;
 mod moved;
 mod places;
-pub mod recognition;
 pub mod rejects;
 pub mod rows;
 mod runs;

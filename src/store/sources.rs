@@ -39,8 +39,8 @@ pub struct Source {
     pub is_telling: bool,
     /// Whether it gave a build, a terminal or an event.
     pub has_rows: bool,
-    pub(super) head_hash: i64,
-    pub(super) tail_hash: i64,
+    pub(crate) head_hash: i64,
+    pub(crate) tail_hash: i64,
 }
 
 /// How far a source was read again from its start. Its offset stays where it was meanwhile.
@@ -54,12 +54,12 @@ pub struct Reread {
 
 impl Reread {
     /// How many bytes tell of what stands before it.
-    pub(super) fn known_len(self) -> u64 {
+    pub(crate) fn known_len(self) -> u64 {
         self.offset.min(FINGERPRINT_LEN as u64)
     }
 
     /// Its position behind what ends with `tail`, in what begins with `head`.
-    pub(super) fn position(self, head: &[u8], tail: &[u8]) -> Position {
+    pub(crate) fn position(self, head: &[u8], tail: &[u8]) -> Position {
         let known = self.known_len() as usize;
         let (head, tail) = (head[..known].to_vec(), tail[tail.len() - known..].to_vec());
         Position { offset: self.offset, lines: self.lines, head, tail }
@@ -68,13 +68,13 @@ impl Reread {
 
 impl Source {
     /// How many of its first bytes are compared.
-    pub(super) fn head_len(&self) -> usize {
+    pub(crate) fn head_len(&self) -> usize {
         self.offset.min(FINGERPRINT_LEN as u64) as usize
     }
 
     /// Where reading goes on in a file that begins with `head`, if it still holds what was read of the
     /// source, as far as that is compared.
-    pub(super) fn position_in(&self, file: &File, head: &[u8]) -> io::Result<Option<Position>> {
+    pub(crate) fn position_in(&self, file: &File, head: &[u8]) -> io::Result<Option<Position>> {
         if !self.begins(head) {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl Source {
     }
 
     /// Its position in what begins and ends with these.
-    pub(super) fn position(&self, head: Vec<u8>, tail: Vec<u8>) -> Position {
+    pub(crate) fn position(&self, head: Vec<u8>, tail: Vec<u8>) -> Position {
         Position { offset: self.offset, lines: self.lines, head, tail }
     }
 
@@ -120,7 +120,7 @@ impl Source {
     }
 
     /// Whether these may be its first bytes.
-    pub(super) fn begins(&self, head: &[u8]) -> bool {
+    pub(crate) fn begins(&self, head: &[u8]) -> bool {
         head.get(..self.head_len()).is_some_and(|head| hash(head) == self.head_hash)
     }
 }
@@ -194,7 +194,7 @@ fn load(connection: &Connection, sql: &str, parameters: impl Params) -> Result<V
 }
 
 /// The bytes of a file from `offset`, fewer at its end.
-pub(super) fn read_at_most(file: &File, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_at_most(file: &File, offset: u64, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; len as usize];
     let mut filled = 0;
     while filled < bytes.len() {
@@ -209,7 +209,7 @@ pub(super) fn read_at_most(file: &File, offset: u64, len: u64) -> io::Result<Vec
     Ok(bytes)
 }
 
-pub(super) fn hash(bytes: &[u8]) -> i64 {
+pub(crate) fn hash(bytes: &[u8]) -> i64 {
     xxh3_64(bytes).cast_signed()
 }
 
@@ -263,6 +263,24 @@ pub fn relocate(connection: &Connection, source_id: i64, path: &str, file: Optio
     connection.execute(
         "update sources set path = ?2, device = ?3, inode = ?4 where source_id = ?1",
         params![source_id, path, file.map(|id| id.device), file.map(|id| id.inode)],
+    )?;
+    Ok(())
+}
+
+/// As [`relocate`], if it is still known by the name `from`.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn relocate_from(
+    connection: &Connection,
+    source_id: i64,
+    from: &str,
+    path: &str,
+    file: FileId,
+) -> Result<()> {
+    connection.execute(
+        "update sources set path = ?3, device = ?4, inode = ?5 where source_id = ?1 and path = ?2",
+        params![source_id, from, path, file.device, file.inode],
     )?;
     Ok(())
 }

@@ -134,6 +134,32 @@ fn renamed_and_created_anew_both_go_on() {
 }
 
 #[test]
+fn a_file_that_was_only_renamed_is_known_by_its_new_name() {
+    let (lab, offset) = with_a_read_journal();
+    rename(&lab, J, "logs/j.jsonl.1");
+    assert!(lab.run(&["status"]).exits(0).stdout.contains("not there"));
+    let summary = lab.run(&["ingest", "logs"]).exits(0);
+    assert!(summary.stderr.is_empty() || !summary.stderr.contains("lost"), "{}", summary.stderr);
+    let status = lab.run(&["status"]).exits(0).stdout;
+    let last = status.lines().last().expect("there is a source");
+    assert!(last.contains("j.jsonl.1") && last.ends_with("read"), "{status}");
+    assert_eq!(lab.number("select offset_bytes from sources"), offset as i64);
+    let verified = lab.run(&["verify"]).exits(0);
+    assert!(!verified.stderr.contains("not there"), "{}", verified.stderr);
+    // What stands in it can come back, and is not said to be lost.
+    let run: String = lab.database().query_row("select run from runs limit 1", [], |row| row.get(0)).unwrap();
+    lab.run(&["forget", "--run", &run]).exits(0);
+    let undone = lab.run(&["forget", "--undo", &run]).exits(0);
+    assert!(!undone.stderr.contains("does not come back"), "{}", undone.stderr);
+    lab.run(&["ingest", "logs"]).exits(0);
+    assert_eq!(lab.number("select count(*) from forgotten"), 0);
+    // Nobody moves it twice: the database is left alone when nothing changed.
+    let before = std::fs::read(lab.path("narwhal.db")).unwrap();
+    lab.run(&["ingest", "logs"]).exits(0);
+    assert_eq!(std::fs::read(lab.path("narwhal.db")).unwrap(), before);
+}
+
+#[test]
 fn numbered_suffixes_shift_and_each_goes_on() {
     let lab = lab();
     for run in 1..=4 {

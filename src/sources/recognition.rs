@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use super::sources::{FileId, Source, hash, read_at_most};
 use crate::journal::lines::{FINGERPRINT_LEN, Position};
 use crate::journal::pieces::next_beginning;
+use crate::store::sources::{FileId, Source, hash, read_at_most};
 
 /// Where in a source a reading may go on.
 #[derive(Debug, Clone)]
@@ -67,13 +67,7 @@ pub fn recognise_unpacked<R: Read>(
     open: &dyn Fn() -> io::Result<R>,
 ) -> io::Result<(R, Option<Resumption>)> {
     let mut bytes = open()?;
-    let mut head = Vec::new();
-    // Of an archive that is cut off, what comes before the cut is read: it says so again there.
-    if let Err(error) = read_up_to(&mut bytes, FINGERPRINT_LEN as u64, &mut head)
-        && head.is_empty()
-    {
-        return Err(error);
-    }
+    let head = read_head(&mut bytes)?;
     let mut candidates: Vec<&Source> = known.iter().filter(|source| source.begins(&head)).collect();
     candidates.sort_by_key(|source| source.offset);
     let mut all_found = Vec::new();
@@ -130,6 +124,19 @@ pub fn recognise_unpacked<R: Read>(
     match read_up_to(&mut bytes, 1, &mut Vec::new())? {
         0 => Ok((bytes, Some(found))),
         _ => Ok((open()?, None)),
+    }
+}
+
+/// The first bytes of what is read once: as many as are compared.
+///
+/// # Errors
+/// When not one can be read. Of an archive that is cut off, what comes before the cut is read: it says so again
+/// there.
+pub fn read_head(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    match bytes.take(FINGERPRINT_LEN as u64).read_to_end(&mut head) {
+        Err(error) if head.is_empty() => Err(error),
+        _ => Ok(head),
     }
 }
 

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::journal::compression::{Unpacked, unpacked};
+use super::file::from_start;
+use super::recognition::{recognise, recognise_unpacked};
+use crate::journal::compression::Unpacked;
 use crate::journal::files;
-use crate::store::recognition::{recognise, recognise_unpacked};
 use crate::store::sources::{FileId, Source};
 
 /// A file that still holds what was read of it.
-pub(super) struct Original {
+pub struct Original {
     file: File,
     /// Of a compressed file: what is unpacked of it next, and where that stands.
     unpacking: Option<(Unpacked<'static>, u64)>,
@@ -20,7 +21,7 @@ impl Original {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(super) fn open(source: &Source) -> io::Result<Option<Self>> {
+    pub fn open(source: &Source) -> io::Result<Option<Self>> {
         let (file, metadata) = files::open(&source.file_path())?;
         let known = std::slice::from_ref(source);
         let is_packed = from_start(&file)?.compression.is_some();
@@ -37,7 +38,7 @@ impl Original {
     ///
     /// # Errors
     /// When they cannot be read, or are not there.
-    pub(super) fn read(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+    pub fn read(&mut self, offset: u64, len: u64) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; len as usize];
         match &mut self.unpacking {
             None => {
@@ -52,11 +53,4 @@ impl Original {
         }
         Ok(bytes)
     }
-}
-
-/// The bytes of a file from its start, unpacked where they are packed.
-fn from_start(file: &File) -> io::Result<Unpacked<'static>> {
-    let mut file = file.try_clone()?;
-    file.seek(SeekFrom::Start(0))?;
-    unpacked(file)
 }
