@@ -1,6 +1,6 @@
 //! The exit codes, and which failure gives which.
 
-use std::fmt;
+use crate::failure::{Kind, kind_of};
 
 /// How the program ends. `--help` prints this table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,54 +40,15 @@ Exit codes:
   7    check cannot judge: no data, too few requests, too old, or undecided with --confident
   130  interrupted; what was whole is committed (`ingest --follow` ends with 0 then)";
 
-/// An error with an exit code of its own. Every other error is [`Exit::Failed`].
-#[derive(Debug)]
-pub struct Failure {
-    exit: Exit,
-    message: String,
-}
-
-impl Failure {
-    /// An error that ends the program with `exit`.
-    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into() }
-    }
-
-    /// An error of the user's making.
-    pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Exit::Usage, message)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Failure {}
-
-/// The exit code of an error. A closed pipe is none: what nobody reads is not written ([`crate::output::stdout`]),
-/// and the code is the one that the whole answer has.
+/// The exit code of an error, here and nowhere else. A closed pipe is none: what nobody reads is not written
+/// ([`crate::output::stdout`]), and the code is the one that the whole answer has.
 pub fn code_of(error: &anyhow::Error) -> Exit {
-    for cause in error.chain() {
-        if let Some(failure) = cause.downcast_ref::<Failure>() {
-            return failure.exit;
-        }
-        if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
-            if is_busy(error) {
-                return Exit::Busy;
-            }
-            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) {
-                return Exit::Interrupted;
-            }
-        }
+    match kind_of(error) {
+        Some(Kind::Usage) => Exit::Usage,
+        Some(Kind::BadLine) => Exit::BadLine,
+        Some(Kind::Busy) => Exit::Busy,
+        Some(Kind::Newer) => Exit::Newer,
+        Some(Kind::Interrupted) => Exit::Interrupted,
+        None => Exit::Failed,
     }
-    Exit::Failed
-}
-
-/// Whether SQLite gave up waiting for a lock.
-pub fn is_busy(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
-    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }

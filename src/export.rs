@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::output::made::Made;
 use crate::query::answer::ask;
 use crate::query::catalog::Query;

@@ -12,7 +12,6 @@ mod notes;
 mod open;
 mod reading;
 mod retry;
-pub(crate) mod spool;
 mod stdin;
 mod summary;
 mod taking;
@@ -33,7 +32,7 @@ use reading::{Reading, Sharing};
 pub use retry::{Retried, Unreadable, retry};
 pub use summary::{Counters, FileReport, Summary};
 
-use crate::exit::{Exit, code_of};
+use crate::failure::{Kind, kind_of};
 use crate::journal::inputs::Input;
 use crate::store;
 use crate::store::archives::Archive;
@@ -145,7 +144,7 @@ pub fn ingest(
     }
     if let Some(writer) = &writer {
         // Files before the one with a bad line are kept.
-        let is_whole = outcome.as_ref().err().is_none_or(|error| code_of(error) == Exit::BadLine);
+        let is_whole = outcome.as_ref().err().is_none_or(|error| kind_of(error) == Some(Kind::BadLine));
         if is_whole && let Err(error) = sharing.end(writer) {
             outcome = Err(store::explain(database, error));
         }

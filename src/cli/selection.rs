@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::selection::{Asked, By, time};
 
 /// What a question is asked of. Without any, every run by itself.

@@ -6,7 +6,8 @@ use rusqlite::Connection;
 
 use super::{Teller, open_target, read_then_open};
 use crate::cli::{Check, CheckFormat, Global};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::checked::{write_metrics, write_text};
 use crate::query::check::{Asked, Burn, Checked, Figure, Outcome, check};
 use crate::query::params::needed_targets;

@@ -7,7 +7,8 @@ use rusqlite::types::{Value, ValueRef};
 
 use super::{Teller, open_target, open_to_read};
 use crate::cli::{Compare, Global};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::{Format, comparison, sink};
 use crate::query::compare::{COLUMNS, Comparison, compare, sides};
 use crate::query::params::targets;

@@ -5,7 +5,8 @@ use chrono::Utc;
 
 use super::{Teller, read_then_open};
 use crate::cli::{Explain, Global, ShowFormat};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::explanation::{self, Asked};
 use crate::output::target::Target;
 use crate::query::caveats;

@@ -13,8 +13,9 @@ use rusqlite::types::ValueRef;
 use super::guard::{Guard, refuse_input};
 use super::{Teller, lake, open_target, read_then_open, redactor, select, unread_selection};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::export::{Earlier, Item, SIDECAR, Sidecar, Written, everything, resolve, write_rows};
+use crate::failure::Failure;
 use crate::journal::row::Row;
 use crate::journal::write::write_row;
 use crate::output::IsoTimes;
@@ -27,7 +28,7 @@ use crate::redact::Redactor;
 use crate::redact::sink::Redacting;
 use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
-use crate::store::temporary;
+use crate::temporary;
 use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {

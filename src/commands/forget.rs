@@ -9,7 +9,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{Teller, interrupt, open_to_read};
 use crate::cli::{Forget, Global};
-use crate::exit::{Exit, Failure, code_of};
+use crate::exit::{Exit, code_of};
+use crate::failure::{Failure, Kind};
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::sources::state::{self, State};
@@ -136,7 +137,7 @@ fn change(global: &Global, change: impl FnOnce(&Connection, &AtomicBool) -> Resu
     let is_stopped = interrupt::interrupt_on_signal(&connection)?;
     let changed = change(&connection, &is_stopped).map_err(|error| match code_of(&error) {
         Exit::Busy if is_stopped.load(Ordering::Relaxed) => {
-            Failure::new(Exit::Interrupted, "interrupted: nothing was changed").into()
+            Failure::new(Kind::Interrupted, "interrupted: nothing was changed").into()
         }
         _ => store::explain(&global.db, error),
     });
@@ -162,7 +163,7 @@ fn forget(connection: &Connection, flags: &Forget, is_stopped: &AtomicBool) -> R
         }
     }
     if is_stopped.load(Ordering::Relaxed) {
-        return Err(Failure::new(Exit::Interrupted, "interrupted").into());
+        return Err(Failure::new(Kind::Interrupted, "interrupted").into());
     }
     transaction.commit()?;
     Ok(said)
@@ -202,7 +203,7 @@ fn undo(global: &Global, teller: Teller, run: &str) -> Result<Exit> {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         let met = forgotten::undo(connection, find_forgotten(connection, run)?)?;
         if is_stopped.load(Ordering::Relaxed) {
-            return Err(Failure::new(Exit::Interrupted, "interrupted: nothing was changed").into());
+            return Err(Failure::new(Kind::Interrupted, "interrupted: nothing was changed").into());
         }
         transaction.commit()?;
         let mut known = sources::load_all(connection)?;

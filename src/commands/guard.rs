@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use rusqlite::Connection;
 use serde_json::Value as Json;
 
-use crate::exit::Failure;
 use crate::export;
+use crate::failure::Failure;
 use crate::journal::SCHEMA;
 use crate::journal::compression::unpacked;
 use crate::journal::lines::{Ending, FINGERPRINT_LEN, Lines};

@@ -9,7 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Teller, interrupt};
 use crate::cli::{Global, Ingest, SummaryFormat};
-use crate::exit::{Exit, Failure, code_of};
+use crate::exit::{Exit, code_of};
+use crate::failure::Failure;
 use crate::ingest::{Counters, FileReport, Options, Standing, Summary, Watcher, follow, ingest};
 use crate::journal::inputs::{self, Depth, Found, Input};
 use crate::output::stdout::stdout;

@@ -35,7 +35,8 @@ use self::guard::Guard;
 use crate::cli::{
     Color, Global, OutputFlags, PARAMETER, RedactFlags, SelectionFlags, Slo, Subcommanded, Wanted,
 };
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output;
 use crate::output::screen;
 use crate::output::target::Target;

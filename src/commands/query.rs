@@ -12,7 +12,8 @@ use super::{
     write_answer,
 };
 use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::intervals::{Style, WithIntervals};
 use crate::output::stdout::stdout;
 use crate::output::{Format, screen};

@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use super::{Teller, answer, interrupt, open_to_read};
 use crate::cli::{Global, Rejects, RejectsAction};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::ingest::{Retried, retry};
 use crate::output::Format;
 use crate::output::stdout::stdout;

@@ -7,7 +7,8 @@ use rusqlite::types::ValueRef;
 
 use super::{open_target, open_to_read};
 use crate::cli::{Global, Schema};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::{Format, sink};
 use crate::query::schema::{Table, tables};
 

@@ -6,7 +6,8 @@ use rusqlite::types::{Value, ValueRef};
 
 use super::{Teller, answer, interrupt, open_target, open_to_read, select, tell_no_rows};
 use crate::cli::{Global, OutputFlags, Slo, Solve, SolveFormat, Try};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::{Format, sink};
 use crate::query::ordered::{self, Scope};
 use crate::query::scoring::Policy;

@@ -14,7 +14,7 @@ use anyhow::Result;
 use super::followed::Files;
 use super::reading::{Reading, Sharing};
 use super::{Options, Summary, Watcher};
-use crate::exit::{Exit, code_of};
+use crate::failure::{Kind, kind_of};
 use crate::journal::inputs::Depth;
 use crate::sources::file::is_read_archive;
 use crate::store;
@@ -120,7 +120,7 @@ fn read_changed(
                 file.tell(failure.map(|error| format!("{error:#}")), watcher);
                 file.add(report);
             }
-            Err(error) if code_of(&error) == Exit::Busy => {
+            Err(error) if kind_of(&error) == Some(Kind::Busy) => {
                 // Nothing of it is lost, it is read at the next look.
                 file.miss();
                 file.tell(Some(format!("{:#}", store::explain(database, error))), watcher);

@@ -17,7 +17,7 @@ use super::notes::Note;
 use super::open::{Opened, lost, stored_name};
 use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin, times};
-use crate::exit::{Exit, code_of};
+use crate::failure::{Kind, kind_of};
 use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Lines, Position};
@@ -355,7 +355,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             self.met_row |= taking.met_row;
             if let Err(error) = taken {
                 // Nothing of a file with a bad line is kept, files before it are.
-                if code_of(&error) == Exit::BadLine {
+                if kind_of(&error) == Some(Kind::BadLine) {
                     if is_marked { self.writer.roll_back_to_mark() } else { self.writer.roll_back() }?;
                 }
                 return Err(error);

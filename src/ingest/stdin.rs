@@ -14,10 +14,10 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::open::Opened;
-use super::spool::Spool;
 use crate::journal::compression::unpacked;
 use crate::journal::lines::Ending;
 use crate::sources::recognition::{NEXT_LEN, furthest_with_head, read_head, recognise};
+use crate::spool::Spool;
 use crate::store::sources::Source;
 
 /// So many pieces of a pipe's size are read ahead at most.

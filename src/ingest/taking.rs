@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::Counters;
 use super::notes::{self, Note};
-use crate::exit::{Exit, Failure};
+use crate::failure::{Failure, Kind};
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind};
 use crate::journal::row::Row;
@@ -171,7 +171,7 @@ impl<'t, 'c> Taking<'t, 'c> {
                 "{input}:{}:{byte_offset}: {reason}; nothing of this file was kept: {shown:?}",
                 line.number
             );
-            return Err(Failure::new(Exit::BadLine, message).into());
+            return Err(Failure::new(Kind::BadLine, message).into());
         }
         match kind {
             RejectKind::Rejected => counters.rejected += 1,

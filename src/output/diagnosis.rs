@@ -2,9 +2,8 @@
 
 use std::io::{Result, Write};
 
-use crate::journal::terminal::Terminal;
 use crate::query::around::Meanwhile;
-use crate::query::diagnosis::{Diagnosis, Verdict};
+use crate::query::diagnosis::{Diagnosed, Diagnosis, Verdict};
 use crate::text::{cut, escaped, micros};
 
 /// A name or a message is seldom so long, but can be of any length: `--format json` has it whole.
@@ -62,7 +61,7 @@ fn count(value: Option<i64>) -> String {
     value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
 }
 
-fn outcome(request: &Terminal<'_>) -> String {
+fn outcome(request: &Diagnosed) -> String {
     let mut outcome = text(&request.terminal).to_owned();
     let more = [
         ("in ", &request.cancelled_phase),
@@ -109,7 +108,7 @@ fn arrival(diagnosis: &Diagnosis) -> String {
     format!("{} s into the run, {wall}", micros(diagnosis.rel_s))
 }
 
-fn tokens(request: &Terminal<'_>) -> String {
+fn tokens(request: &Diagnosed) -> String {
     format!(
         "{} prompt, {} returned, {} observed from engines ({})",
         count(request.input_len),
@@ -119,7 +118,7 @@ fn tokens(request: &Terminal<'_>) -> String {
     )
 }
 
-fn waits(request: &Terminal<'_>) -> String {
+fn waits(request: &Diagnosed) -> String {
     let all = seconds(request.queue_wait_s);
     match &request.queue_waits {
         None => format!("{all} in all"),
@@ -132,7 +131,7 @@ fn waits(request: &Terminal<'_>) -> String {
     }
 }
 
-fn attempts(request: &Terminal<'_>) -> String {
+fn attempts(request: &Diagnosed) -> String {
     let upstream = request.upstream_seconds.as_ref();
     format!(
         "{} prefill ({} upstream), {} decode ({} upstream); last on prefill {}, decode {}",
@@ -181,7 +180,7 @@ fn price(diagnosis: &Diagnosis) -> String {
     }
 }
 
-fn cache(request: &Terminal<'_>) -> Option<String> {
+fn cache(request: &Diagnosed) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(tokens) = request.cached_tokens.as_ref().filter(|tokens| !tokens.0.is_empty()) {
         let engines = tokens.0.iter().map(|(engine, count)| format!("{engine} {count}"));

@@ -3,8 +3,7 @@
 use std::io::{Result, Write};
 
 use crate::query::explain::{Event, Explanation, Named, Side, StretchPart, Value};
-use crate::query::scoring::Policy;
-use crate::store::slos::Slo;
+use crate::query::scoring::{Policy, Slo};
 use crate::text::{SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, wrapped};
 
 /// What the page says beside the explanation.

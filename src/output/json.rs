@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use rusqlite::types::ValueRef;
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::query::run::Sink;
 use crate::text;
 

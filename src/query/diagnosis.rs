@@ -116,6 +116,9 @@ pub fn find(connection: &Connection, id: &str, run: Option<&str>) -> Result<Foun
     find(Understood::Prefix, begins)
 }
 
+/// A request as it is diagnosed: its row.
+pub type Diagnosed = Terminal<'static>;
+
 /// A request with everything that explains it.
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
@@ -126,7 +129,7 @@ pub struct Diagnosis {
     /// Its arrival on the wall clock, an estimate; null when the run's clock is not known.
     pub arrived_wall: Option<String>,
     /// The row as the journal has it.
-    pub request: Terminal<'static>,
+    pub request: Diagnosed,
     /// What happened to it, in order.
     pub timeline: Vec<Step>,
     /// First byte minus prefill done; null when one of them is.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::catalog::{Parameter, Query, SAVED_SLO, Type};
 use super::run::{Bound, value_of};
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::store::slos;
 
 /// Checks a value given for a parameter.

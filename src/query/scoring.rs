@@ -4,7 +4,7 @@
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-use crate::store::slos::Slo;
+pub use crate::store::slos::Slo;
 
 /// Who is scored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 
 use super::catalog::Query;
 use super::run::Bound;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::selection::{Row, Selection};
 
 /// SQLite takes so many rows of values in one statement.

@@ -42,7 +42,7 @@ pub use names::{Names, PSEUDONYM};
 pub use redactor::{CLIENT_PSEUDONYM, Redactor};
 pub use source::Source;
 
-use crate::exit::{Exit, Failure};
+use crate::failure::{Failure, Kind};
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind, read_line};
@@ -114,7 +114,7 @@ pub fn redact(inputs: &[Input], key: Key, out: &mut dyn Write, stop: &AtomicBool
 
 fn go_on(stop: &AtomicBool) -> Result<()> {
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::new(Exit::Interrupted, "interrupted: nothing was written").into());
+        return Err(Failure::new(Kind::Interrupted, "interrupted: nothing was written").into());
     }
     Ok(())
 }

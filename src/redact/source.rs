@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::ingest::spool::Spool;
 use crate::journal::compression::unpacked;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Ending, Line, Lines};
+use crate::spool::Spool;
 use crate::stdio;
 
 /// An input, and what its first reading found.

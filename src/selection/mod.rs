@@ -20,7 +20,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthContext, Authorization};
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 use runs::Run;
 use time::Moment;
 use windows::Window;

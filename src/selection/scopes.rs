@@ -9,7 +9,7 @@ use chrono::DateTime;
 use super::Row;
 use super::runs::Run;
 use super::windows::Window;
-use crate::exit::Failure;
+use crate::failure::Failure;
 
 /// What the groups of an answer are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,9 +7,9 @@
 
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use super::current::CurrentSource;
 use super::inference::Home;
 use super::sources;
-use super::write::Writer;
 
 /// A run as far as forgetting it goes.
 #[derive(Debug, Clone)]
@@ -213,31 +213,32 @@ pub fn redo(connection: &Connection, forgotten_id: i64) -> Result<()> {
     Ok(())
 }
 
-impl Writer<'_> {
-    /// Whether the run that is met in the current source is forgotten. One that waits for its rows comes
-    /// back here.
-    pub(super) fn meet_forgotten(&mut self, name: &str, byte_offset: u64) -> Result<bool> {
-        let Some(Tombstone { forgotten_id, is_undone, .. }) = find(self.connection, name)? else {
-            return Ok(false);
-        };
-        if is_undone {
-            bring_back(self.connection, forgotten_id, self.source.source_id)?;
-            return Ok(false);
-        }
-        let source_id = self.source.source_id;
-        let mut met_before = self
-            .connection
-            .prepare_cached("select 1 from forgotten_sources where source_id = ?1 and forgotten_id = ?2")?;
-        if !met_before.exists([source_id, forgotten_id])? {
-            let certainty = self.take_build(Home::Forgotten, forgotten_id)?;
-            self.connection.execute(
-                "insert into forgotten_sources (source_id, forgotten_id, build_certainty, first_offset)
-                 values (?1, ?2, ?3, ?4)",
-                params![source_id, forgotten_id, certainty, byte_offset],
-            )?;
-        }
-        Ok(true)
+/// Whether the run that is met in a source is forgotten. One that waits for its rows comes back here.
+pub(super) fn meet(
+    connection: &Connection,
+    source: &mut CurrentSource,
+    name: &str,
+    byte_offset: u64,
+) -> Result<bool> {
+    let Some(Tombstone { forgotten_id, is_undone, .. }) = find(connection, name)? else {
+        return Ok(false);
+    };
+    let source_id = source.source_id;
+    if is_undone {
+        bring_back(connection, forgotten_id, source_id)?;
+        return Ok(false);
     }
+    let mut met_before = connection
+        .prepare_cached("select 1 from forgotten_sources where source_id = ?1 and forgotten_id = ?2")?;
+    if !met_before.exists([source_id, forgotten_id])? {
+        let certainty = source.take_build(connection, Home::Forgotten, forgotten_id)?;
+        connection.execute(
+            "insert into forgotten_sources (source_id, forgotten_id, build_certainty, first_offset)
+             values (?1, ?2, ?3, ?4)",
+            params![source_id, forgotten_id, certainty, byte_offset],
+        )?;
+    }
+    Ok(true)
 }
 
 /// Makes a tombstone a run again, without rows yet, that has its build and takes no other. Its first row

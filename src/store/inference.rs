@@ -1,9 +1,9 @@
 //! Which build wrote which run: the journal does not say it, the order of rows in a source does
 //! (docs/semantics.md, "Which build wrote a run").
 
-use rusqlite::{Result, params};
+use rusqlite::{Connection, Result, params};
 
-use super::write::Writer;
+use super::current::CurrentSource;
 
 /// Where it is written what is known of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,20 +39,24 @@ enum Met {
     },
 }
 
-impl Writer<'_> {
+impl CurrentSource {
     /// Infers the build of a run at its first row in the current source; how certain it is there.
-    pub(super) fn take_build(&mut self, home: Home, id: i64) -> Result<&'static str> {
-        let has_build = self
-            .connection
+    pub(super) fn take_build(
+        &mut self,
+        connection: &Connection,
+        home: Home,
+        id: i64,
+    ) -> Result<&'static str> {
+        let has_build = connection
             .prepare_cached(&home.sql("select build_id is not null from {runs} where {key} = ?1"))?
             .query_row([id], |row| row.get(0))?;
         if has_build {
             return Ok("exact");
         }
-        let (certainty, build_id) = self.infer_build()?;
+        let (certainty, build_id) = self.infer_build(connection)?;
         // A run met in several sources has the best it got in any.
         if certainty != "missing" {
-            self.connection
+            connection
                 .prepare_cached(
                     &home.sql("update {runs} set build_id = ?2, build_certainty = ?3 where {key} = ?1"),
                 )?
@@ -66,27 +70,25 @@ impl Writer<'_> {
     /// While kept build rows differ nothing is taken, but each ambiguous run has used up one of
     /// them: when as many were met as the set has members, the set is of no further use. A build row
     /// that comes meanwhile joins the set, and those runs still count.
-    fn infer_build(&mut self) -> Result<(&'static str, Option<i64>)> {
-        let source = &mut self.source;
-        let Some((first, rest)) = source.kept.split_first() else {
+    fn infer_build(&mut self, connection: &Connection) -> Result<(&'static str, Option<i64>)> {
+        let Some((first, rest)) = self.kept.split_first() else {
             return Ok(("missing", None));
         };
-        let mut set_state =
-            self.connection.prepare_cached("update builds set state = ?2 where build_id = ?1")?;
+        let mut set_state = connection.prepare_cached("update builds set state = ?2 where build_id = ?1")?;
         if rest.iter().all(|(_, digest)| *digest == first.1) {
-            let (build_id, _) = source.kept.remove(0);
+            let (build_id, _) = self.kept.remove(0);
             set_state.execute(params![build_id, "taken"])?;
-            if source.kept.is_empty() {
-                source.ambiguous_runs = 0;
+            if self.kept.is_empty() {
+                self.ambiguous_runs = 0;
             }
             return Ok(("exact", Some(build_id)));
         }
-        source.ambiguous_runs += 1;
-        if source.ambiguous_runs >= source.kept.len() as u64 {
-            for (build_id, _) in source.kept.drain(..) {
+        self.ambiguous_runs += 1;
+        if self.ambiguous_runs >= self.kept.len() as u64 {
+            for (build_id, _) in self.kept.drain(..) {
                 set_state.execute(params![build_id, "dropped"])?;
             }
-            source.ambiguous_runs = 0;
+            self.ambiguous_runs = 0;
         }
         Ok(("ambiguous", None))
     }
@@ -94,30 +96,32 @@ impl Writer<'_> {
     /// Infers anew the builds of the runs of the current source, in the order of its rows. A run that
     /// had its build from another source when it was met here takes none; one that got it there later
     /// keeps it, and uses up what it used up.
-    pub(super) fn infer_again(&mut self) -> Result<()> {
-        let met = self.met_in_order()?;
-        self.unlearn_builds(&met)?;
+    pub(super) fn infer_again(&mut self, connection: &Connection) -> Result<()> {
+        let met = self.met_in_order(connection)?;
+        self.unlearn_builds(connection, &met)?;
         for met in met {
             let (home, id, certainty) = match met {
                 Met::Build { build_id, digest } => {
-                    self.source.kept.push((build_id, digest));
+                    self.kept.push((build_id, digest));
                     continue;
                 }
-                Met::Run { home, id, has_other_build: false } => (home, id, self.take_build(home, id)?),
-                Met::Run { home, id, has_other_build: true } => (home, id, self.infer_build()?.0),
+                Met::Run { home, id, has_other_build: false } => {
+                    (home, id, self.take_build(connection, home, id)?)
+                }
+                Met::Run { home, id, has_other_build: true } => (home, id, self.infer_build(connection)?.0),
             };
             let sql = home.sql("update {met} set build_certainty = ?3 where source_id = ?1 and {key} = ?2");
-            self.connection.prepare_cached(&sql)?.execute(params![self.source.source_id, id, certainty])?;
+            connection.prepare_cached(&sql)?.execute(params![self.source_id, id, certainty])?;
         }
         Ok(())
     }
 
     /// Undoes what was inferred in the current source: to each run remains what others say.
-    fn unlearn_builds(&mut self, met: &[Met]) -> Result<()> {
-        let source_id = self.source.source_id;
-        self.source.kept.clear();
-        self.source.ambiguous_runs = 0;
-        self.connection.execute("update builds set state = 'kept' where source_id = ?1", [source_id])?;
+    fn unlearn_builds(&mut self, connection: &Connection, met: &[Met]) -> Result<()> {
+        let source_id = self.source_id;
+        self.kept.clear();
+        self.ambiguous_runs = 0;
+        connection.execute("update builds set state = 'kept' where source_id = ?1", [source_id])?;
         for met in met {
             let Met::Run { home, id, has_other_build: false } = met else { continue };
             let sql = home.sql(
@@ -127,33 +131,32 @@ impl Writer<'_> {
                  ) then 'ambiguous' else 'missing' end
                  where {key} = ?1",
             );
-            self.connection.prepare_cached(&sql)?.execute([*id, source_id])?;
+            connection.prepare_cached(&sql)?.execute([*id, source_id])?;
         }
         Ok(())
     }
 
     /// The build rows of the current source, and the first rows of the runs that had no build when they
     /// were met in it.
-    fn met_in_order(&self) -> Result<Vec<Met>> {
+    fn met_in_order(&self, connection: &Connection) -> Result<Vec<Met>> {
         let mut met = Vec::new();
-        let mut builds = self
-            .connection
+        let mut builds = connection
             .prepare_cached("select byte_offset, build_id, digest from builds where source_id = ?1")?;
-        let builds = builds.query_map([self.source.source_id], |row| {
+        let builds = builds.query_map([self.source_id], |row| {
             Ok((row.get(0)?, Met::Build { build_id: row.get(1)?, digest: row.get(2)? }))
         })?;
         for place_and_build in builds {
             met.push(place_and_build?);
         }
         for home in [Home::Runs, Home::Forgotten] {
-            let mut runs = self.connection.prepare_cached(&home.sql(
+            let mut runs = connection.prepare_cached(&home.sql(
                 "select m.first_offset, m.{key}, b.source_id is not null and b.source_id <> ?1
                  from {met} as m
                  join {runs} as r on r.{key} = m.{key}
                  left join builds as b on b.build_id = r.build_id
                  where m.source_id = ?1 and (m.build_certainty <> 'exact' or b.source_id = ?1)",
             ))?;
-            let runs = runs.query_map([self.source.source_id], |row| {
+            let runs = runs.query_map([self.source_id], |row| {
                 let place: Option<u64> = row.get(0)?;
                 Ok((place, Met::Run { home, id: row.get(1)?, has_other_build: row.get(2)? }))
             })?;

@@ -5,6 +5,7 @@ mod attempts;
 mod builds;
 mod cells;
 mod columns;
+mod current;
 mod digest;
 pub mod events;
 pub mod export;
@@ -22,7 +23,7 @@ mod runs;
 pub mod schema;
 pub mod slos;
 pub mod sources;
-pub mod temporary;
+mod temporary;
 pub mod terminals;
 mod wall;
 pub mod write;
@@ -40,7 +41,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::exit::{Exit, Failure, is_busy};
+use crate::failure::{Failure, Kind, is_busy};
 
 /// A row takes about 310 bytes, its indexes 150. With half of this a load took 0.2 CPU s
 /// more of 6.5 for a million rows, with twice as much 0.1 s less, and the least database was 800 KiB.
@@ -326,15 +327,17 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
             "cannot open the database {shown}: the file or its folder cannot be written, which this \
              needs (also for reading, while an ingest has it open)"
         ),
-        Some(ErrorCode::DiskFull) => match temporary::trouble() {
+        Some(ErrorCode::DiskFull) => match crate::temporary::trouble() {
             Some(trouble) => {
                 format!("no space left for the database {shown}, or for temporary files: {trouble}")
             }
             // What filled the folder is gone when the statement is.
-            None => format!("no space left for the database {shown}, or for {}", temporary::in_words()),
+            None => {
+                format!("no space left for the database {shown}, or for {}", crate::temporary::in_words())
+            }
         },
         Some(ErrorCode::SystemIoFailure) if is_without_temporary_folder(&error) => {
-            let trouble = temporary::trouble().unwrap_or_else(|| "TMPDIR names one".to_owned());
+            let trouble = crate::temporary::trouble().unwrap_or_else(|| "TMPDIR names one".to_owned());
             format!("there is no folder for temporary files of the database {shown}: {trouble}")
         }
         Some(ErrorCode::SystemIoFailure) => format!(
@@ -375,7 +378,7 @@ pub fn must_roll_back(error: &anyhow::Error) -> bool {
 /// The failure of a database that a newer narwhal-jq made.
 fn newer(version: i64) -> anyhow::Error {
     Failure::new(
-        Exit::Newer,
+        Kind::Newer,
         format!(
             "the database has schema {version}, made by a newer narwhal-jq; this one knows up to {}: \
              install the newer one, or name another database with --db",

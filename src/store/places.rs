@@ -8,7 +8,6 @@ use std::cmp::Ordering;
 
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use super::write::Writer;
 use crate::journal::event::{Clock, Event};
 
 /// So many gaps are looked for in one look at all rows.
@@ -243,13 +242,22 @@ fn written(row: &Row<'_>) -> Result<(i64, i64, u64, f64)> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
 }
 
-impl Writer<'_> {
+/// Events that came out of their order and do not say when they happened: what stands around them is looked for
+/// together.
+#[derive(Debug, Default)]
+pub(super) struct LateGaps(Vec<Gap>);
+
+impl LateGaps {
     /// Notes where an event stands that was just stored and does not say when it happened.
-    pub(super) fn note_gap(&mut self, run_id: i64, run: &str, event_id: i64, byte_offset: u64) -> Result<()> {
-        let source_id = self.source.source_id;
-        let run = self.runs.get_mut(run).expect("it was just met");
-        let writing = &mut run.writing;
-        let is_late = self.source.is_late || writing.is_behind(byte_offset);
+    pub(super) fn note(
+        &mut self,
+        run: RunIn<'_>,
+        writing: &mut Writing,
+        event_id: i64,
+        byte_offset: u64,
+    ) -> Result<()> {
+        let RunIn { connection, run_id, source_id, is_late } = run;
+        let is_late = is_late || writing.is_behind(byte_offset);
         let gap = Gap {
             run_id,
             source_id,
@@ -260,27 +268,27 @@ impl Writer<'_> {
         };
         if is_late {
             // What stands around it is looked for once, at the commit.
-            self.late_gaps.push(gap);
+            self.0.push(gap);
             writing.is_recast = true;
-            return if self.late_gaps.len() < TOGETHER { Ok(()) } else { self.save_late_gaps() };
+            return if self.0.len() < TOGETHER { Ok(()) } else { self.save(connection) };
         }
         writing.open_from = Some(writing.open_from.unwrap_or(byte_offset));
         writing.change(byte_offset);
-        gap.save(self.connection)
+        gap.save(connection)
     }
 
-    /// Finds the rows around the events that came late.
-    pub(super) fn save_late_gaps(&mut self) -> Result<()> {
-        let mut gaps = std::mem::take(&mut self.late_gaps);
+    /// Finds the rows around them, and forgets them.
+    pub(super) fn save(&mut self, connection: &Connection) -> Result<()> {
+        let mut gaps = std::mem::take(&mut self.0);
         gaps.sort_by_key(Gap::place);
         for gaps in gaps.chunk_by_mut(|one, other| one.shares_rows_with(other)) {
             let sql = format!(
                 "select run_id, source_id, byte_offset, written_s from ({WRITTEN}) where run_id = ?1 and source_id = ?2"
             );
-            let mut find = self.connection.prepare_cached(&sql)?;
+            let mut find = connection.prepare_cached(&sql)?;
             find_nearest(&mut find.query([gaps[0].run_id, gaps[0].source_id])?, gaps)?;
             for gap in gaps {
-                gap.save(self.connection)?;
+                gap.save(connection)?;
             }
         }
         Ok(())

@@ -2,13 +2,17 @@
 //! build wrote it is inferred in `inference`.
 
 use chrono::{DateTime, Datelike, Utc};
+use foldhash::HashMap;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use super::attempts::Attempts;
+use super::current::CurrentSource;
+use super::forgotten;
 use super::inference::Home;
 use super::kept::Kept;
-use super::places::{self, Changed, Writing};
+use super::places::{self, Changed, LateGaps, RunIn, Writing};
 use super::wall::{Bounds, Estimate};
-use super::write::Writer;
+use crate::journal::terminal::Terminal;
 
 /// What is known of a run.
 #[derive(Debug, Default)]
@@ -151,16 +155,40 @@ pub(super) fn fill_wall_clocks(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-impl Writer<'_> {
-    /// The run of that name, of which a row stands at this offset of the current source.
-    pub(super) fn meet(&mut self, name: &str, byte_offset: u64) -> Result<&mut Run> {
-        let source_id = self.source.source_id;
+/// The runs that rows were met of since they were last forgotten: what the database says of them, and what it does
+/// not say yet.
+#[derive(Debug)]
+pub(super) struct Runs<'c> {
+    connection: &'c Connection,
+    by_name: HashMap<String, Run>,
+    late_gaps: LateGaps,
+}
+
+impl<'c> Runs<'c> {
+    /// None yet.
+    pub(super) fn new(connection: &'c Connection) -> Self {
+        Self { connection, by_name: HashMap::default(), late_gaps: LateGaps::default() }
+    }
+
+    /// Forgets all: the database says something else.
+    pub(super) fn clear(&mut self) {
+        self.by_name.clear();
+        self.late_gaps = LateGaps::default();
+    }
+
+    /// The run of that name, of which a row stands at this offset of the source.
+    pub(super) fn meet(
+        &mut self,
+        source: &mut CurrentSource,
+        name: &str,
+        byte_offset: u64,
+    ) -> Result<&mut Run> {
         // Looked up twice: the borrow checker does not let the found one be returned from here.
-        if self.runs.get(name).is_none_or(|run| run.met_in != source_id) {
-            let run = self.meet_anew(name, byte_offset)?;
-            self.runs.insert(name.to_owned(), run);
+        if self.by_name.get(name).is_none_or(|run| run.met_in != source.source_id) {
+            let run = self.meet_anew(source, name, byte_offset)?;
+            self.by_name.insert(name.to_owned(), run);
         }
-        let run = self.runs.get_mut(name).expect("the run was just put there");
+        let run = self.by_name.get_mut(name).expect("the run was just put there");
         if byte_offset < run.first_offset {
             run.first_offset = byte_offset;
             run.is_earlier = true;
@@ -171,12 +199,12 @@ impl Writer<'_> {
     /// Finds or adds a run at the first of its rows that the current source gives, or gives again
     /// after another source was read, and infers its build (docs/semantics.md, "Which build wrote a run").
     #[cold]
-    fn meet_anew(&mut self, name: &str, byte_offset: u64) -> Result<Run> {
-        let source_id = self.source.source_id;
-        if self.meet_forgotten(name, byte_offset)? {
+    fn meet_anew(&self, source: &mut CurrentSource, name: &str, byte_offset: u64) -> Result<Run> {
+        let source_id = source.source_id;
+        if forgotten::meet(self.connection, source, name, byte_offset)? {
             return Ok(Run { met_in: source_id, ..Run::default() });
         }
-        let run_id = self.find_or_add_run(name)?;
+        let run_id = self.find_or_add(name, source_id)?;
         let mut met_before = self.connection.prepare_cached(
             "select coalesce(first_offset, 0) from run_sources where source_id = ?1 and run_id = ?2",
         )?;
@@ -191,7 +219,7 @@ impl Writer<'_> {
                 ..Run::default()
             });
         }
-        let certainty = self.take_build(Home::Runs, run_id)?;
+        let certainty = source.take_build(self.connection, Home::Runs, run_id)?;
         self.connection
             .prepare_cached(
                 "insert into run_sources (source_id, run_id, build_certainty, first_offset)
@@ -201,7 +229,7 @@ impl Writer<'_> {
         Ok(Run { run_id: Some(run_id), met_in: source_id, first_offset: byte_offset, ..Run::default() })
     }
 
-    fn find_or_add_run(&self, name: &str) -> Result<i64> {
+    fn find_or_add(&self, name: &str, source_id: i64) -> Result<i64> {
         let mut find = self.connection.prepare_cached("select run_id from runs where run = ?1")?;
         if let Some(run_id) = find.query_row([name], |row| row.get(0)).optional()? {
             return Ok(run_id);
@@ -210,21 +238,83 @@ impl Writer<'_> {
             .prepare_cached(
                 "insert into runs (run, started_at, build_certainty, source_id) values (?1, ?2, 'missing', ?3)",
             )?
-            .execute(params![name, started_at(name), self.source.source_id])?;
+            .execute(params![name, started_at(name), source_id])?;
         Ok(self.connection.last_insert_rowid())
     }
 
+    /// A run that a row of the source was just met of; and what else is remembered.
+    fn just_met(&mut self, source: &CurrentSource, name: &str) -> (&mut Run, RunIn<'c>, &mut LateGaps) {
+        let run = self.by_name.get_mut(name).expect("it was just met");
+        let run_id = run.run_id.expect("rows of forgotten runs are not stored");
+        let CurrentSource { source_id, is_late, .. } = *source;
+        let run_in = RunIn { connection: self.connection, run_id, source_id, is_late };
+        (run, run_in, &mut self.late_gaps)
+    }
+
+    /// Notes what a terminal that was just stored says of its run.
+    pub(super) fn ended(
+        &mut self,
+        source: &CurrentSource,
+        row: &Terminal<'_>,
+        attempts: &Attempts,
+        byte_offset: u64,
+    ) -> Result<()> {
+        let connection = self.connection;
+        let (run, run_in, _) = self.just_met(source, row.run.as_deref().unwrap_or_default());
+        let arrived = row.arrived.unwrap_or_default();
+        run.cover(arrived);
+        if let Some(duration_s) = row.duration_s {
+            // The end moves the run's end only, also when the duration is negative.
+            run.cover(arrived.max(arrived + duration_s));
+            run.writing.wrote(run_in, arrived + duration_s, byte_offset)?;
+        }
+        for at in row.attempt_failures.iter().flatten().filter_map(|entry| entry.at) {
+            run.cover(at);
+        }
+        run.kept.count(row, attempts);
+        if run.kept.is_much() {
+            std::mem::take(&mut run.kept).save(connection, run_in.run_id)?;
+        }
+        Ok(())
+    }
+
+    /// Notes an event of a run that was just stored and says when it happened.
+    pub(super) fn happened(
+        &mut self,
+        source: &CurrentSource,
+        name: &str,
+        at: f64,
+        byte_offset: u64,
+    ) -> Result<()> {
+        let (run, run_in, _) = self.just_met(source, name);
+        run.cover(at);
+        run.writing.wrote(run_in, at, byte_offset)
+    }
+
+    /// Notes one that does not say it.
+    pub(super) fn note_gap(
+        &mut self,
+        source: &CurrentSource,
+        name: &str,
+        event_id: i64,
+        byte_offset: u64,
+    ) -> Result<()> {
+        let (run, run_in, late_gaps) = self.just_met(source, name);
+        late_gaps.note(run_in, &mut run.writing, event_id, byte_offset)
+    }
+
     /// Saves what the rows since the last commit say of their runs; they were read from a file that had
-    /// been written by the Unix second `written_by_s`, if that is known.
-    pub(super) fn save_runs(&mut self, written_by_s: Option<f64>) -> Result<()> {
-        self.save_late_gaps()?;
+    /// been written by the Unix second `written_by_s`, if that is known. What should be said of runs.
+    pub(super) fn save(&mut self, written_by_s: Option<f64>) -> Result<Vec<String>> {
+        self.late_gaps.save(self.connection)?;
+        let mut notices = Vec::new();
         let mut written = self.connection.prepare_cached(
             "update run_sources set written_s = ?3, written_offset = ?4 where source_id = ?1 and run_id = ?2",
         )?;
         let mut first = self.connection.prepare_cached(
             "update run_sources set first_offset = ?3 where source_id = ?1 and run_id = ?2",
         )?;
-        for run in self.runs.values_mut() {
+        for run in self.by_name.values_mut() {
             let Some(run_id) = run.run_id else { continue };
             if std::mem::take(&mut run.is_earlier) {
                 first.execute(params![run.met_in, run_id, run.first_offset])?;
@@ -240,11 +330,11 @@ impl Writer<'_> {
             let changed = writing.take_changed(run.met_in);
             if times.is_some() || file.is_some() || changed.is_some() {
                 let dropped = save_clocks(self.connection, run_id, times, file, changed)?;
-                self.notices.extend(dropped);
+                notices.extend(dropped);
             }
             std::mem::take(&mut run.kept).save(self.connection, run_id)?;
         }
-        Ok(())
+        Ok(notices)
     }
 }
 

@@ -5,8 +5,9 @@ use rusqlite::{Connection, Result, params};
 use super::attempts::{self, Attempts};
 use super::cells::{Cells, Comparison, Insert};
 use super::columns::{FAILURE_COLUMNS, TERMINAL_COLUMNS, listed};
+use super::current::{CurrentSource, Stored};
 use super::rows::extra;
-use super::write::{Stored, Writer};
+use super::runs::Runs;
 use crate::journal::declare::{Declared, WriteValues};
 use crate::journal::terminal::{AttemptFailure, Terminal};
 
@@ -32,15 +33,20 @@ pub const TOGETHER: usize = 16;
 /// A terminal, and the offset of its first byte in the current source.
 pub type Placed<'r> = (&'r Terminal<'r>, u64);
 
-/// The prepared inserts.
+/// Stores terminals.
 #[derive(Debug)]
-pub(super) struct Inserts<'c> {
+pub(super) struct Terminals<'c> {
+    connection: &'c Connection,
     together: Insert<'c>,
     one: Insert<'c>,
     failure: Insert<'c>,
 }
 
-impl<'c> Inserts<'c> {
+impl<'c> Terminals<'c> {
+    /// Ready to store.
+    ///
+    /// # Errors
+    /// When the tables are not what they should be.
     pub(super) fn new(connection: &'c Connection) -> Result<Self> {
         let names =
             |columns: &'static [String]| -> Vec<&str> { columns.iter().map(String::as_str).collect() };
@@ -49,6 +55,7 @@ impl<'c> Inserts<'c> {
         // `or ignore` and not `on conflict`, with which a load takes a sixth longer. It can only meet the
         // identity: no row comes here without what must not be null.
         Ok(Self {
+            connection,
             together: Insert::new(connection, "or ignore into terminals", &terminal, TOGETHER)?,
             one: Insert::new(connection, "or ignore into terminals", &terminal, 1)?,
             failure: Insert::new(connection, "into attempt_failures", &failure, 1)?,
@@ -66,36 +73,45 @@ struct Wanted<'r> {
     attempts: Attempts,
 }
 
-impl Writer<'_> {
-    /// Stores terminals of the current source, with their attempt failures, in their order. What became
-    /// of each.
+impl Terminals<'_> {
+    /// Stores terminals of a source, with their attempt failures, in their order. What became of each.
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn terminals(&mut self, rows: &[Placed<'_>]) -> Result<Vec<Stored>> {
+    pub(super) fn store(
+        &mut self,
+        runs: &mut Runs<'_>,
+        source: &mut CurrentSource,
+        rows: &[Placed<'_>],
+    ) -> Result<Vec<Stored>> {
         let mut stored = vec![Stored::Forgotten; rows.len()];
         let mut wanted = Vec::with_capacity(rows.len());
         for (at, (row, byte_offset)) in rows.iter().copied().enumerate() {
-            self.count_row(byte_offset);
-            if let Some(run_id) = self.meet(run_of(row), byte_offset)?.run_id {
+            source.count_row(byte_offset);
+            if let Some(run_id) = runs.meet(source, run_of(row), byte_offset)?.run_id {
                 wanted.push(Wanted { at, row, byte_offset, run_id, attempts: attempts::attribute(row) });
             }
         }
         let (together, rest) = wanted.as_chunks::<TOGETHER>();
         for rows in together.iter().map(<[_; TOGETHER]>::as_slice).chain(rest.chunks(1)) {
-            self.store(rows, &mut stored)?;
+            self.store_together(runs, source, rows, &mut stored)?;
         }
         Ok(stored)
     }
 
     /// Stores as many terminals as one of the statements takes.
-    fn store(&mut self, rows: &[Wanted<'_>], stored: &mut [Stored]) -> Result<()> {
-        let inserts = &mut self.inserts;
-        let insert = if rows.len() == TOGETHER { &mut inserts.together } else { &mut inserts.one };
+    fn store_together(
+        &mut self,
+        runs: &mut Runs<'_>,
+        source: &CurrentSource,
+        rows: &[Wanted<'_>],
+        stored: &mut [Stored],
+    ) -> Result<()> {
+        let insert = if rows.len() == TOGETHER { &mut self.together } else { &mut self.one };
         let mut cells = insert.binder();
         for Wanted { row, byte_offset, run_id, attempts, .. } in rows {
             cells.int(*run_id)?;
-            cells.int(self.source.source_id)?;
+            cells.int(source.source_id)?;
             cells.int(byte_offset.cast_signed())?;
             kept_cells(row, &mut cells)?;
             cells.int_or_null(row.cached_tokens.as_ref().and_then(|tokens| tokens.largest()))?;
@@ -117,17 +133,23 @@ impl Writer<'_> {
             stored[row.at] = became;
             if became == Stored::New {
                 next += 1;
-                self.complete(row, next)?;
+                self.complete(runs, source, row, next)?;
             }
         }
         Ok(())
     }
 
     /// Stores what belongs to a new terminal, and notes what it says of its run.
-    fn complete(&mut self, wanted: &Wanted<'_>, terminal_id: i64) -> Result<()> {
+    fn complete(
+        &mut self,
+        runs: &mut Runs<'_>,
+        source: &CurrentSource,
+        wanted: &Wanted<'_>,
+        terminal_id: i64,
+    ) -> Result<()> {
         let Wanted { row, byte_offset, run_id, attempts, .. } = wanted;
         let entries = row.attempt_failures.as_deref().unwrap_or_default();
-        let insert = &mut self.inserts.failure;
+        let insert = &mut self.failure;
         for (position, (entry, attributed)) in entries.iter().zip(&attempts.attributed).enumerate() {
             let mut cells = insert.binder();
             cells.int(terminal_id)?;
@@ -138,23 +160,7 @@ impl Writer<'_> {
             cells.int(i64::from(*attributed))?;
             insert.execute()?;
         }
-        let arrived = row.arrived.unwrap_or_default();
-        let run_in = self.run_in(*run_id);
-        let run = self.runs.get_mut(run_of(row)).expect("it was just met");
-        run.cover(arrived);
-        if let Some(duration_s) = row.duration_s {
-            // The end moves the run's end only, also when the duration is negative.
-            run.cover(arrived.max(arrived + duration_s));
-            run.writing.wrote(run_in, arrived + duration_s, *byte_offset)?;
-        }
-        for at in entries.iter().filter_map(|entry| entry.at) {
-            run.cover(at);
-        }
-        run.kept.count(row, attempts);
-        if run.kept.is_much() {
-            std::mem::take(&mut run.kept).save(self.connection, *run_id)?;
-        }
-        Ok(())
+        runs.ended(source, row, attempts, *byte_offset)
     }
 
     /// Finds out what became of a terminal when not all that came with it were new. New ones have a

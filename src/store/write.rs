@@ -1,10 +1,9 @@
-//! Writes rows in transactions: builds, events, rejects. Terminals are in `terminals`, runs in `runs`.
+//! Writes rows in transactions: composed of what knows terminals (`terminals`), runs (`runs`) and the source that
+//! is being read (`current`), none of which knows the writer.
 //!
 //! Everything between [`Writer::begin`] and the commit is one transaction, the source's
 //! new position included. What the writer remembers between transactions is only what the
 //! database says; it is forgotten when another process has written.
-
-use foldhash::HashMap;
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Result, Statement, params, params_from_iter};
@@ -12,28 +11,17 @@ use rusqlite::{Connection, Result, Statement, params, params_from_iter};
 use super::builds;
 use super::cells::Insert;
 use super::columns::{BUILD_COLUMNS, EVENT_FIELD_COLUMNS};
+use super::current::CurrentSource;
+pub use super::current::Stored;
 use super::events::{self, EVENT_COLUMNS};
-use super::places::{self, Gap, RunIn};
-use super::runs::Run;
+use super::places;
+use super::runs::Runs;
 use super::sources::{self, Progress};
-use super::terminals::Inserts;
+use super::terminals::{Placed, Terminals};
 use crate::journal::build::Build;
 use crate::journal::declare::WriteValues;
 use crate::journal::event::Event;
 use crate::journal::{SCHEMA, SCHEMA_VERSION};
-
-/// What became of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
-    /// It is new.
-    New,
-    /// The same row was stored before.
-    Duplicate,
-    /// Another row of the same identity was stored before; that one stays.
-    Conflict,
-    /// Its run was forgotten, so it is not stored.
-    Forgotten,
-}
 
 /// Why bytes stand in `rejects`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,32 +65,14 @@ pub const MAX_RAW: usize = 64 << 10;
 /// Writes into one database.
 #[derive(Debug)]
 pub struct Writer<'c> {
-    pub(super) connection: &'c Connection,
-    pub(super) inserts: Inserts<'c>,
+    connection: &'c Connection,
+    terminals: Terminals<'c>,
     insert_event: Statement<'c>,
     insert_build: Insert<'c>,
     insert_reject: Statement<'c>,
-    pub(super) runs: HashMap<String, Run>,
-    pub(super) source: CurrentSource,
-    /// Events that came out of their order and do not say when they happened, since the last commit.
-    pub(super) late_gaps: Vec<Gap>,
-    /// What should be said of runs, since the last commit.
-    pub(super) notices: Vec<String>,
+    runs: Runs<'c>,
+    source: CurrentSource,
     data_version: i64,
-}
-
-/// The source that is being read.
-#[derive(Debug, Default)]
-pub(super) struct CurrentSource {
-    pub source_id: i64,
-    /// The offset up to which it was read when it was entered: rows before it were counted then.
-    pub offset: u64,
-    /// Whether what follows is read late, out of its order.
-    pub is_late: bool,
-    pub run_rows: u64,
-    pub ambiguous_runs: u64,
-    /// Build rows that no run has taken: key and digest, in the file's order.
-    pub kept: Vec<(i64, String)>,
 }
 
 impl<'c> Writer<'c> {
@@ -122,7 +92,7 @@ impl<'c> Writer<'c> {
             |columns: &'static [String]| -> Vec<&str> { columns.iter().map(String::as_str).collect() };
         Ok(Self {
             connection,
-            inserts: Inserts::new(connection)?,
+            terminals: Terminals::new(connection)?,
             insert_event: insert(
                 "events",
                 &[
@@ -149,10 +119,8 @@ impl<'c> Writer<'c> {
                 &[&["source_id", "line_no", "byte_offset", "len_bytes", "kind", "reason", "raw"]],
                 "on conflict (source_id, byte_offset, kind) do nothing",
             )?,
-            runs: HashMap::default(),
+            runs: Runs::new(connection),
             source: CurrentSource::default(),
-            late_gaps: Vec::new(),
-            notices: Vec::new(),
             data_version: -1,
         })
     }
@@ -188,8 +156,6 @@ impl<'c> Writer<'c> {
     fn clear(&mut self) {
         self.runs.clear();
         self.source = CurrentSource::default();
-        self.late_gaps.clear();
-        self.notices.clear();
     }
 
     /// Makes a source the current one: what follows was read from it.
@@ -200,21 +166,7 @@ impl<'c> Writer<'c> {
         if self.source.source_id == source_id {
             return Ok(());
         }
-        let mut source = self.connection.query_row(
-            "select offset_bytes, run_rows, ambiguous_runs from sources where source_id = ?1",
-            [source_id],
-            |row| {
-                let (offset, run_rows, ambiguous_runs) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(CurrentSource { source_id, offset, run_rows, ambiguous_runs, ..CurrentSource::default() })
-            },
-        )?;
-        let mut kept = self.connection.prepare_cached(
-            "select build_id, digest from builds where source_id = ?1 and state = 'kept'
-             order by byte_offset",
-        )?;
-        let kept = kept.query_map([source_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        source.kept = kept.collect::<Result<_>>()?;
-        self.source = source;
+        self.source = CurrentSource::load(self.connection, source_id)?;
         Ok(())
     }
 
@@ -235,10 +187,10 @@ impl<'c> Writer<'c> {
     /// # Errors
     /// When the database cannot be written.
     pub fn save(&mut self, read: &Progress<'_>) -> Result<Vec<String>> {
-        self.save_runs(read.written_by_s)?;
+        let notices = self.runs.save(read.written_by_s)?;
         self.save_source()?;
         sources::advance(self.connection, self.source.source_id, read)?;
-        Ok(std::mem::take(&mut self.notices))
+        Ok(notices)
     }
 
     /// Marks a place in the transaction, up to which everything is saved.
@@ -268,11 +220,10 @@ impl<'c> Writer<'c> {
         // They stood in what was read.
         let sql = "select written_by_s from sources where source_id = ?1";
         let written_by_s = self.connection.query_row(sql, [self.source.source_id], |row| row.get(0))?;
-        self.save_runs(written_by_s)?;
-        self.infer_again()?;
+        let notices = self.runs.save(written_by_s)?;
+        self.source.infer_again(self.connection)?;
         self.save_source()?;
         self.connection.execute_batch("commit")?;
-        let notices = std::mem::take(&mut self.notices);
         self.clear();
         Ok(notices)
     }
@@ -280,13 +231,6 @@ impl<'c> Writer<'c> {
     fn save_source(&self) -> Result<()> {
         let CurrentSource { source_id, run_rows, ambiguous_runs, .. } = self.source;
         sources::save_counts(self.connection, source_id, run_rows, ambiguous_runs)
-    }
-
-    /// Counts a terminal or an event of the current source, unless it is read again or late.
-    pub(super) fn count_row(&mut self, byte_offset: u64) {
-        if byte_offset >= self.source.offset {
-            self.source.run_rows += 1;
-        }
     }
 
     /// Stores a build row of the current source.
@@ -311,13 +255,22 @@ impl<'c> Writer<'c> {
         Ok(Stored::New)
     }
 
+    /// Stores terminals of the current source, with their attempt failures, in their order. What became
+    /// of each.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn terminals(&mut self, rows: &[Placed<'_>]) -> Result<Vec<Stored>> {
+        self.terminals.store(&mut self.runs, &mut self.source, rows)
+    }
+
     /// Stores an event of the current source.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub fn event(&mut self, row: &Event, byte_offset: u64) -> Result<Stored> {
-        self.count_row(byte_offset);
-        let Some(run_id) = self.meet(&row.run, byte_offset)?.run_id else {
+        self.source.count_row(byte_offset);
+        let Some(run_id) = self.runs.meet(&mut self.source, &row.run, byte_offset)?.run_id else {
             return Ok(Stored::Forgotten);
         };
         let own_place = places::own_place(row);
@@ -333,22 +286,11 @@ impl<'c> Writer<'c> {
             return Ok(Stored::Duplicate);
         }
         let event_id = self.connection.last_insert_rowid();
-        let run_in = self.run_in(run_id);
         match own_place {
-            Some(at) => {
-                let run = self.runs.get_mut(&*row.run).expect("it was just met");
-                run.cover(at);
-                run.writing.wrote(run_in, at, byte_offset)?;
-            }
-            None => self.note_gap(run_id, &row.run, event_id, byte_offset)?,
+            Some(at) => self.runs.happened(&self.source, &row.run, at, byte_offset)?,
+            None => self.runs.note_gap(&self.source, &row.run, event_id, byte_offset)?,
         }
         Ok(Stored::New)
-    }
-
-    /// A run in the current source.
-    pub(super) fn run_in(&self, run_id: i64) -> RunIn<'c> {
-        let CurrentSource { source_id, is_late, .. } = self.source;
-        RunIn { connection: self.connection, run_id, source_id, is_late }
     }
 
     /// Keeps bytes of the current source that were not read as they stand.

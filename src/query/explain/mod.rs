@@ -22,7 +22,7 @@ use self::places::between;
 use self::reading::{Miss, Read, read, typical};
 use super::ordered::{self, Part, Scope};
 use super::scoring::Policy;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::selection::{OPEN_FROM, Row, Selection, install};
 use crate::statistics::{self, Account, SHOWN};
 use crate::store::slos::Slo;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 
-use crate::store::temporary;
+use crate::temporary;
 
 /// A file that is moved to the next folder when there is no room in the one it is in.
 #[derive(Debug)]
