@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use crate::harness::{Lab, fixture, project, terminal};
+use crate::harness::{Lab, assert_approved, fixture, terminal};
 
 const PART: &str = "0.7.0-mixed-part.jsonl";
 
@@ -35,10 +35,7 @@ const CASES: [(&str, &str); 4] = [
 fn a_diagnosis_reads_as_it_was_approved() {
     let lab = lab(PART);
     for (name, rid) in CASES {
-        let approved =
-            std::fs::read_to_string(project().join(format!("tests/cases/show/{name}.txt"))).unwrap();
-        let shown = lab.run(&["show", rid]).exits(0).stdout;
-        assert!(shown == approved, "{name}\n--- approved\n{approved}--- shown\n{shown}");
+        assert_approved(&format!("show/{name}.txt"), &lab.run(&["show", rid]).exits(0).stdout);
     }
 }
 

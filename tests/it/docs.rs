@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::harness::{Lab, project, say};
+use crate::harness::{Lab, project, say, skip};
 
 /// A command of a `console` block with the lines that it is said to print.
 struct Example {
@@ -67,8 +67,12 @@ fn need(command: &str) -> Option<&'static [&'static str]> {
 fn is_met(need: &[&str]) -> bool {
     let output = Command::new(need[0]).args(&need[1..]).output();
     let is_met = output.is_ok_and(|output| output.status.success());
-    let ran = if is_met { "ran" } else { "did not run" };
-    say(&format!("examples with `{}`: {ran}", need.join(" ")));
+    let examples = format!("examples with `{}`", need.join(" "));
+    if is_met {
+        say(&format!("{examples}: ran"))
+    } else {
+        skip(&examples, "it cannot be run")
+    }
     is_met
 }
 

@@ -66,6 +66,20 @@ pub fn say(message: &str) {
     writeln!(std::io::stderr(), "{message}").expect("stderr can be written");
 }
 
+/// Asserts that a text is the one that was approved, in a file below `tests/cases`. `tests/renew` writes it anew.
+#[track_caller]
+pub fn assert_approved(file: &str, found: &str) {
+    let path = project().join("tests/cases").join(file);
+    if std::env::var_os("NARWHAL_JQ_RENEW").is_some() {
+        fs::write(&path, found).unwrap_or_else(|error| panic!("{file}: {error}"));
+    }
+    let approved = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == approved,
+        "{file} (`tests/renew` writes it anew)\n--- approved\n{approved}--- found\n{found}"
+    );
+}
+
 /// What a run of the program gave.
 #[derive(Debug)]
 pub struct Run {

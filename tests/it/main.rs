@@ -32,6 +32,7 @@ mod intervals;
 mod kept;
 mod kills;
 mod lake;
+mod layers;
 mod manual;
 mod older_schemas;
 mod outputs;

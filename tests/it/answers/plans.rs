@@ -1,5 +1,5 @@
 //! How SQLite goes about each statement that the program runs, over a chosen selection. The plans are kept in
-//! `tests/cases/plans`, so that a change of one is seen: `NARWHAL_JQ_RENEW_PLANS=1 cargo test plans` renews them.
+//! `tests/cases/plans`, so that a change of one is seen: `tests/renew` writes them anew.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -10,7 +10,7 @@ use narwhal_jq::selection::{self, OPEN_FROM, OPEN_TO, Row};
 use rusqlite::Connection;
 
 use super::catalog;
-use crate::harness::{Lab, fixture, project};
+use crate::harness::{self, Lab, fixture, project};
 
 /// The statements that the program runs, by the name of their file.
 fn statements() -> BTreeMap<String, String> {
@@ -125,20 +125,14 @@ fn queries_go_about_it_as_they_did() {
     let lab = Lab::new();
     let connection = database(&lab);
     let folder = project().join("tests/cases/plans");
-    let renew = std::env::var_os("NARWHAL_JQ_RENEW_PLANS").is_some();
-    if renew {
+    if std::env::var_os("NARWHAL_JQ_RENEW").is_some() {
+        // Those of statements that are gone go.
         fs::remove_dir_all(&folder).unwrap();
         fs::create_dir_all(&folder).unwrap();
     }
     let statements = statements();
     for (name, sql) in &statements {
-        let plan = plan(&connection, sql);
-        let file = folder.join(name).with_extension("txt");
-        if renew {
-            fs::write(&file, &plan).unwrap();
-        }
-        let kept = fs::read_to_string(&file).unwrap_or_default();
-        assert!(plan == kept, "{name}: the plan is now\n{plan}and was\n{kept}");
+        harness::assert_approved(&format!("plans/{name}.txt"), &plan(&connection, sql));
     }
     let files = fs::read_dir(&folder).unwrap().count();
     assert_eq!(files, statements.len(), "a plan for each statement, and no other");
