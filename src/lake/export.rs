@@ -12,7 +12,7 @@ use super::folder::{Folder, VIEWS, place};
 use super::manifest::{Manifest, RunEntry, SourceEntry, TABLES, Unit};
 use super::reader::Reader;
 use super::views::views;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::query::run::Sink;
 use crate::redact::Redactor;
 use crate::redact::sink::Redacting;

@@ -15,7 +15,7 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use super::file::made;
 use super::manifest::{MANIFEST, Manifest, TABLES, Unit};
-use crate::exit::{Exit, Failure};
+use crate::failure::{Failure, Kind};
 use crate::store::lake::Table;
 
 /// Where a call makes what it writes. Its name keeps engines from reading it.
@@ -303,7 +303,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
     let folder = File::open(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
     match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => Err(Failure::new(
-            Exit::Busy,
+            Kind::Busy,
             format!(
                 "another export is writing into {}: wait until it has ended, or name another folder",
                 path.display()

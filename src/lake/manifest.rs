@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{Exit, Failure};
+use crate::failure::{Failure, Kind};
 use crate::store::lake::{Behind, State};
 
 /// Its name in a lake.
@@ -152,7 +152,7 @@ impl Manifest {
         let ours = said.as_ref().filter(|said| said["tool"] == TOOL);
         match ours.and_then(|said| said["lake"].as_u64()) {
             Some(lake) if lake > u64::from(FORMAT) => Err(Failure::new(
-                Exit::Newer,
+                Kind::Newer,
                 format!(
                     "the lake {} was written by a newer narwhal-jq (layout {lake}; this one knows up to {FORMAT}): \
                      install the newer one, or name another folder",
