@@ -8,7 +8,8 @@ use anyhow::Result;
 use super::guard::refuse_input;
 use super::{Teller, read_then_open, redactor, select};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::lake::export;
 use crate::lake::manifest::MANIFEST;
 
