@@ -87,7 +87,7 @@ fn modules_take_only_from_those_that_the_code_map_puts_before_them() {
     let may_take: BTreeMap<&str, &[&str]> = MAY_TAKE.iter().copied().collect();
     let source = project().join("src");
     let mut wrong = Vec::new();
-    let mut met_known = BTreeSet::new();
+    let mut met_known: BTreeSet<&(&str, &str)> = BTreeSet::new();
     let mut met = BTreeSet::new();
     each_file(&source, &mut |path| {
         let name = path.strip_prefix(&source).unwrap().to_str().unwrap();
