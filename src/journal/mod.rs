@@ -25,6 +25,7 @@ pub mod pieces;
 pub mod row;
 mod scan;
 pub mod terminal;
+pub mod text;
 mod values;
 pub mod write;
 mod zstd;
