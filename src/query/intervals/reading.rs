@@ -52,7 +52,7 @@ mod tests {
         let columns = ["p50", "p90", "p99"];
         let both = |low: f64, high: f64| (Some(low), Some(high));
         let plain = vec![both(1.0, 2.0), both(2.0, 3.0), both(2.5, 4.0)];
-        assert!(notes(&columns, &[plain.clone()], false).is_empty());
+        assert!(notes(&columns, std::slice::from_ref(&plain), false).is_empty());
         let open = vec![both(1.0, 2.0), both(2.0, 3.0), (Some(2.5), None)];
         let told = notes(&columns, &[plain.clone(), open.clone(), open], true);
         assert_eq!(told.len(), 1, "{told:?}");
