@@ -73,6 +73,8 @@ enum Process {
     Autoregressive(f64),
     /// Quiet and overload take turns, so many times a window. Overload meets this part of the requests.
     Overload(f64, f64),
+    /// The same, in turns that are more alike: each is as long as four exponential ones in a row.
+    SteadyOverload(f64, f64),
     /// One engine of eight fails and comes back, so many times a window; it is away an eighth of them.
     Outages(f64),
     /// One server, random arrivals and services, at this load.
@@ -85,6 +87,7 @@ impl Process {
             Self::Independent => "independent".to_owned(),
             Self::Autoregressive(kept) => format!("autoregressive {kept}"),
             Self::Overload(cycles, part) => format!("overload of {part} in {cycles} cycles"),
+            Self::SteadyOverload(cycles, part) => format!("overload of {part} in {cycles} steady cycles"),
             Self::Outages(cycles) => format!("outages in {cycles} cycles"),
             Self::Queue(load) => format!("queue at load {load}"),
         }
@@ -96,7 +99,7 @@ impl Process {
         match self {
             Self::Independent => exponential(1.0, latency_s),
             Self::Autoregressive(_) => libm::erfc(-latency_s.ln() / std::f64::consts::SQRT_2) / 2.0,
-            Self::Overload(_, part) => {
+            Self::Overload(_, part) | Self::SteadyOverload(_, part) => {
                 (1.0 - part) * exponential(1.0, latency_s) + part * exponential(SLOWER, latency_s)
             }
             Self::Outages(_) => {
@@ -131,8 +134,12 @@ impl Process {
                 };
                 (0..rows).map(|_| next()).collect()
             }
-            Self::Overload(cycles, part) => {
-                let states = states(random, rows, rows as f64 / cycles, part);
+            Self::Overload(cycles, part) | Self::SteadyOverload(cycles, part) => {
+                let states = if matches!(self, Self::Overload(..)) {
+                    states(random, rows, rows as f64 / cycles, part)
+                } else {
+                    steady_states(random, rows, rows as f64 / cycles, part)
+                };
                 let times = |bad: bool| if bad { SLOWER } else { 1.0 };
                 states.iter().map(|bad| random.exponential(times(*bad))).collect()
             }
@@ -173,6 +180,20 @@ fn states(random: &mut Random, rows: usize, cycle_rows: f64, part: f64) -> Vec<b
             states.push(bad);
             left -= 1.0;
         }
+    }
+    states
+}
+
+/// As [`states`], in turns with half the spread. The window begins some cycles after the first of them.
+fn steady_states(random: &mut Random, rows: usize, cycle_rows: f64, part: f64) -> Vec<bool> {
+    let mut at = -cycle_rows * (2.0 + random.unit());
+    let mut bad = true;
+    let mut states = Vec::with_capacity(rows);
+    while states.len() < rows {
+        bad ^= true;
+        let mean = cycle_rows * if bad { part } else { 1.0 - part };
+        at += (0..4).map(|_| random.exponential(mean / 4.0)).sum::<f64>();
+        states.resize((at.max(0.0) as usize).clamp(states.len(), rows), bad);
     }
     states
 }
@@ -236,6 +257,7 @@ fn coverage() {
         (Process::Queue(0.8), 1000),
         (Process::Queue(0.8), 10_000),
         (Process::Queue(0.95), 100_000),
+        (Process::SteadyOverload(8.0, 0.125), 10_000),
     ];
     println!(
         "Coverage of the truth in %, and false verdicts on two equal windows in %, {WINDOWS} windows each:\n"

@@ -34,7 +34,7 @@ pub struct SelectionFlags {
     /// Before so long after the run's first moment
     #[arg(long, global = true, value_name = "LENGTH", value_parser = time::length, allow_hyphen_values = true)]
     pub to: Option<f64>,
-    /// So long before the run's end, or before --until
+    /// So long before the end of each run, or before --until; for the last hour of the fleet: --since 1h
     #[arg(long, global = true, value_name = "LENGTH", value_parser = positive_length, allow_hyphen_values = true)]
     pub last: Option<f64>,
     /// Without the end of runs that are still written, where slow requests are missing

@@ -71,7 +71,7 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     for note in &checked.notes {
         teller.note(note);
     }
-    if checked.findings.is_empty() {
+    if selection.rows.is_empty() {
         match &selection.emptied_by {
             Some(why) => teller.warn(&format!("nothing was measured that could hold: {why}")),
             None => teller.warn("nothing was measured that could hold"),
@@ -123,6 +123,12 @@ fn burn_windows(
 /// The window that takes in most scopes.
 fn longest(burn: &Burn, otherwise: Selection) -> Selection {
     let most = burn.windows.iter().map(|(_, selection)| selection).max_by_key(|selection| selection.scopes());
-    most.filter(|selection| !selection.rows.is_empty())
-        .map_or(otherwise, |selection| Selection { rows: selection.rows.clone(), ..Selection::default() })
+    most.filter(|selection| !selection.rows.is_empty() || !selection.silent.is_empty()).map_or(
+        otherwise,
+        |selection| Selection {
+            rows: selection.rows.clone(),
+            silent: selection.silent.clone(),
+            ..Selection::default()
+        },
+    )
 }

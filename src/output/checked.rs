@@ -19,10 +19,7 @@ pub fn write_text(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
         let which = if broken > 1 { "the worst is" } else { "it is" };
         writeln!(out, "{limit} is broken in {broken} of {of}: {which} {}", escaped(scope))?;
     }
-    match checked.age_s {
-        Some(age_s) => writeln!(out, "the newest row is {} old", age_in_words(age_s))?,
-        None => writeln!(out, "the age of the newest row is unknown")?,
-    }
+    writeln!(out, "{}", escaped(&ages(checked)))?;
     if checked.findings.iter().any(|finding| finding.measured.is_some()) {
         writeln!(
             out,
@@ -30,6 +27,28 @@ pub fn write_text(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
         )?;
     }
     out.flush()
+}
+
+/// How old the newest row is, and of several scopes that of the one that was silent the longest.
+fn ages(checked: &Checked) -> String {
+    let known =
+        || checked.findings.iter().filter_map(|finding| Some((finding.scope.as_str(), finding.age_s?)));
+    let newest = known().min_by(|one, other| one.1.total_cmp(&other.1));
+    let oldest = known().max_by(|one, other| one.1.total_cmp(&other.1));
+    let (Some((newest, newest_s)), Some((oldest, oldest_s))) = (newest, oldest) else {
+        return match checked.age_s {
+            Some(age_s) => format!("the newest row is {} old", age_in_words(age_s)),
+            None => "the age of the newest row is unknown".to_owned(),
+        };
+    };
+    if newest == oldest || age_in_words(newest_s) == age_in_words(oldest_s) {
+        return format!("the newest row is {} old", age_in_words(newest_s));
+    }
+    format!(
+        "the newest row is {} old, of {newest}; that of {oldest} is {} old",
+        age_in_words(newest_s),
+        age_in_words(oldest_s)
+    )
 }
 
 /// A way to write one metric of a finding; none where it has no such value.
@@ -77,6 +96,20 @@ pub fn write_metrics(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
                 label(&finding.limit),
                 label(&finding.scope)
             )?;
+        }
+    }
+    let mut ages: Vec<(&str, f64)> = checked
+        .findings
+        .iter()
+        .filter_map(|finding| Some((finding.scope.as_str(), finding.age_s?)))
+        .collect();
+    ages.sort_by(|one, other| one.0.cmp(other.0));
+    ages.dedup_by(|next, kept| next.0 == kept.0);
+    if !ages.is_empty() {
+        let name = "narwhal_jq_check_scope_newest_row_age_seconds";
+        head(out, name, "Age of the newest row of the scope.")?;
+        for (scope, age_s) in ages {
+            writeln!(out, "{name}{{scope=\"{}\"}} {age_s}", label(scope))?;
         }
     }
     let outcome = checked.outcome();

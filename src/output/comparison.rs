@@ -5,17 +5,20 @@ use std::io::{self, Write};
 use crate::query::compare::{Comparison, Family, Pair};
 use crate::query::figures::Figure;
 use crate::statistics::Verdict;
-use crate::text::{cut, escaped, grouped, short, wrapped};
+use crate::text::{escaped, grouped, short, wrapped};
 
 /// So many figures stand on the first screen; the rest with `--all`.
 const MAX_SHOWN: usize = 6;
 
 /// The figures of which it is said what could have been seen, as far as they are not shown to differ.
-const TELLING: [&str; 6] =
-    ["attainment", "share completed", "failure_rate decode", "ttft_s p50", "ttft_s p99", "tpot_s p99"];
+const TELLING: [&str; 5] =
+    ["share completed", "failure_rate decode", "ttft_s p50", "ttft_s p99", "tpot_s p99"];
 
-/// Longer names of figures are cut.
+/// Longer names of figures stand on a line of their own.
 const MAX_NAME: usize = 25;
+
+/// The figure that is told even when it is not shown to differ.
+const ATTAINMENT: &str = "attainment";
 
 /// So wide is a screen.
 const WIDTH: usize = 80;
@@ -26,11 +29,15 @@ const WIDTH: usize = 80;
 /// When it cannot be written.
 pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all: bool) -> io::Result<()> {
     for ((letter, name), requests) in ["a", "b"].into_iter().zip(names).zip(comparison.requests) {
-        writeln!(out, "{letter}  {}: {} requests", cut(&escaped(name), 48), grouped(requests))?;
+        let side = format!("{letter}  {}: {} requests", escaped(name), grouped(requests));
+        writeln!(out, "{}", wrapped(&side, WIDTH, 3))?;
     }
     writeln!(out)?;
     writeln!(out, "{}", wrapped(&sentence(comparison), WIDTH, 0))?;
     let found = comparison.figures.found();
+    if let Some(text) = attainment(comparison, &found) {
+        writeln!(out, "{}", wrapped(&text, WIDTH, 0))?;
+    }
     let of_engines = comparison.engines.found();
     if all {
         block(out, &comparison.figures.pairs.iter().collect::<Vec<_>>())?;
@@ -91,7 +98,33 @@ fn sentence(comparison: &Comparison) -> String {
     format!("{text}.")
 }
 
-/// Two lines a figure: the values and their difference, then the counts and the interval.
+/// What is asked first, when it is not among what differs: attainment, where there are targets.
+fn attainment(comparison: &Comparison, found: &[&Pair]) -> Option<String> {
+    if found.iter().take(MAX_SHOWN).any(|pair| pair.name == ATTAINMENT) {
+        return None;
+    }
+    let pair = comparison.figures.pairs.iter().find(|pair| pair.name == ATTAINMENT)?;
+    let side = |at: usize| {
+        let measured = pair.sides[at].and_then(|figure| figure.measured());
+        measured.map_or_else(
+            || "unknown".to_owned(),
+            |found| format!("{} (95 %: {} to {})", short(found.value), number(found.low), number(found.high)),
+        )
+    };
+    let detectable = pair.difference.and_then(|difference| difference.detectable).map(short);
+    let verdict = match (pair.verdict, detectable) {
+        (Verdict::NotShown, Some(size)) => {
+            format!("not shown to differ; about {size} would have been seen")
+        }
+        (Verdict::NotShown, None) => "not shown to differ".to_owned(),
+        (Verdict::TooFew, _) => "too few to say whether they differ".to_owned(),
+        (Verdict::NotJudged, _) => "not judged".to_owned(),
+        (verdict, _) => format!("b is {}", verdict.as_str()),
+    };
+    Some(format!("Attainment: a {}, b {}: {verdict}.", side(0), side(1)))
+}
+
+/// Two lines a figure, three when its name is long: the values and their difference, then the counts and the interval.
 fn block(out: &mut dyn Write, pairs: &[&Pair]) -> io::Result<()> {
     if pairs.is_empty() {
         return Ok(());
@@ -102,8 +135,12 @@ fn block(out: &mut dyn Write, pairs: &[&Pair]) -> io::Result<()> {
     writeln!(out, "{:width$} {:>9} {:>9} {:>9} {:>9}", "figure", "a", "b", "b - a", "seen from")?;
     for pair in pairs {
         let name = escaped(&pair.name);
-        let fits = name.chars().count() <= width;
-        let name = if fits { name } else { cut(&name, width - 1) };
+        let name = if name.chars().count() <= width {
+            name
+        } else {
+            writeln!(out, "{name}")?;
+            "".into()
+        };
         let values =
             pair.sides.map(|side| number(side.and_then(|figure| figure.measured()).map(|found| found.value)));
         let difference = number(pair.difference.map(|found| found.value));

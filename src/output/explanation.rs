@@ -4,6 +4,7 @@ use std::io::{Result, Write};
 
 use crate::query::explain::{Event, Explanation, Named, Side, StretchPart, Value};
 use crate::query::scoring::{Policy, Slo};
+use crate::statistics::SHOWN;
 use crate::text::{SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, wrapped};
 
 /// What the page says beside the explanation.
@@ -100,26 +101,44 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
         whole(found.expected)
     );
     if !found.is_shown() {
-        let z = found.z.map_or_else(|| "-".to_owned(), |z| format!("{z:.1}"));
-        page.text(0, &format!("nothing to explain: {counts}"));
-        page.text(
-            0,
-            &format!(
-                "{} extra misses {interval} are {z} standard deviations, and from 1.96 on there would be something",
-                whole(found.extra)
-            ),
-        );
+        nothing(page, found, &counts);
         return;
     }
     page.text(0, &format!("{} extra misses {interval}: {counts}", whole(found.extra)));
     if found.low <= 0.0 {
-        page.text(0, "the interval reaches 0: one burst more or less may be all of it");
+        page.text(
+            0,
+            "the interval, which takes bursts in, reaches 0: under the same conditions a burst more or less could \
+             make all of that; what follows is what they go with in this window",
+        );
     }
     let mut kinds: Vec<(&String, &f64)> = found.kinds.iter().collect();
     kinds.sort_by(|one, other| other.1.total_cmp(one.1).then(one.0.cmp(other.0)));
     let kinds: Vec<String> =
         kinds.iter().map(|(kind, extra)| format!("{} {}", name(kind), signed(**extra))).collect();
     page.text(0, &format!("of these by kind: {}", kinds.join(", ")));
+}
+
+/// Why there is nothing to explain.
+fn nothing(page: &mut Page, found: &Explanation, counts: &str) {
+    page.text(0, &format!("nothing to explain: {counts}"));
+    let z = found.z.unwrap_or_default();
+    let interval = if found.extra < 0.0 {
+        format!("{} (95 %: {} to {})", more(found.extra), more(found.low), more(found.high))
+    } else {
+        format!("{} extra misses (95 %: {} to {})", whole(found.extra), whole(found.low), whole(found.high))
+    };
+    let why = if z <= -SHOWN {
+        "the window fared better than the baseline".to_owned()
+    } else if found.low > 0.0 {
+        format!(
+            "the interval only just leaves 0 out, and of requests that miss each on its own chance gives as many: \
+             {z:.2} standard deviations, {SHOWN} are asked for"
+        )
+    } else {
+        format!("chance gives as many: {:.1} standard deviations, {SHOWN} are asked for", z.abs())
+    };
+    page.text(0, &format!("{interval}: {why}"));
 }
 
 /// From when to when, of how many runs.
@@ -159,14 +178,14 @@ fn accounts(page: &mut Page, found: &Explanation) {
     page.blank();
     if found.named.is_empty() {
         page.text(0, "no engine, prompt size, client or outage stands out: all fared alike");
-        page.text(2, &format!("all requests {} more; traffic shift {}", whole(found.rest), whole(found.mix)));
+        page.text(2, &format!("all requests {}; traffic shift {}", more(found.rest), whole(found.mix)));
         return;
     }
     page.text(0, "goes with");
     for named in &found.named {
         account(page, named);
     }
-    page.text(2, &format!("all others {} more; traffic shift {}", whole(found.rest), whole(found.mix)));
+    page.text(2, &format!("all others {}; traffic shift {}", more(found.rest), whole(found.mix)));
 }
 
 fn account(page: &mut Page, named: &Named) {
@@ -299,6 +318,14 @@ fn whole(real: f64) -> String {
     format!("{sign}{}", grouped(rounded as u64))
 }
 
+/// "3 more", "2 fewer".
+fn more(real: f64) -> String {
+    match whole(real).strip_prefix('-') {
+        Some(fewer) => format!("{fewer} fewer"),
+        None => format!("{} more", whole(real)),
+    }
+}
+
 /// The same with its sign.
 fn signed(real: f64) -> String {
     let whole = whole(real);
@@ -323,6 +350,10 @@ mod tests {
     fn numbers_are_as_people_write_them() {
         assert_eq!(whole(-0.2), "0");
         assert_eq!(whole(-1234.6), "-1,235");
+        assert_eq!(
+            (more(-2.4), more(-0.2), more(3.0)),
+            ("2 fewer".to_owned(), "0 more".to_owned(), "3 more".to_owned())
+        );
         assert_eq!(
             (thousandths(0.9234), thousandths(1.0), thousandths(0.99999)),
             ("0.923".to_owned(), "1.000".to_owned(), "0.99999".to_owned())

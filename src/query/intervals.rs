@@ -2,6 +2,8 @@
 //! (docs/statistics.md, "As data"). The answer itself stays what the query says; this looks at the same requests again,
 //! in the order that intervals need.
 
+mod reading;
+
 use std::collections::HashMap;
 
 use anyhow::Result;
@@ -99,7 +101,9 @@ pub fn find(
         }
         at = to;
     }
-    Ok((found, ordered::notes(&scopes)))
+    let mut notes = ordered::notes(&scopes);
+    notes.extend(reading::notes(measures.columns, &found, asked.of_offers));
+    Ok((found, notes))
 }
 
 /// What tells a row of a scope from the others, as one text.

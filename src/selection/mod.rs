@@ -7,11 +7,13 @@ pub mod expression;
 mod notes;
 mod runs;
 mod scopes;
+mod silent;
 pub mod time;
 mod windows;
 
 pub use runs::resolve_run;
 pub use scopes::By;
+pub use silent::Silent;
 
 use std::collections::BTreeSet;
 
@@ -103,6 +105,8 @@ pub struct Selection {
     pub rows: Vec<Row>,
     /// What a reader of the answer must know, in words.
     pub notes: Vec<String>,
+    /// Journals that had rows before the wall time asked for, and have none in it.
+    pub silent: Vec<Silent>,
     /// Why there are no rows, in words, when there are none.
     pub emptied_by: Option<String>,
     /// Whether nothing was chosen, so that the view of the database says the same.
@@ -184,9 +188,11 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
     if rows.is_empty() {
         notes.clear();
     }
+    let silent = silent::find(connection, asked, &chosen, &parts)?;
     let is_default = *asked == Asked::default();
     let emptied_by = emptied_by.filter(|_| rows.is_empty());
-    Ok(Selection { emptied_by, rows, notes, is_default, flags: asked.flags(), bases: notes::bases(&parts) })
+    let (flags, bases) = (asked.flags(), notes::bases(&parts));
+    Ok(Selection { rows, notes, silent, emptied_by, is_default, flags, bases })
 }
 
 /// The selection of one run, whole.

@@ -112,7 +112,7 @@ fn row(scope: String, run: &Run, Window { from_s, to_s }: Window) -> Row {
     Row { scope, run_id: run.run_id, from_s, to_s }
 }
 
-fn folder_of(path: &str) -> String {
+pub(super) fn folder_of(path: &str) -> String {
     match path.rsplit_once('/') {
         Some(("", _)) => "/".to_owned(),
         Some((folder, _)) => folder.to_owned(),

@@ -175,10 +175,20 @@ fn an_empty_window_and_too_few_requests_cannot_be_judged() {
         .exits(7)
         .says("nothing was measured that could hold: --since 5m");
     let found = check(&lab, &[&limit[..], &["--since", "5m", "--format", "json"]].concat()).exits(7).json();
+    assert_eq!((&found["verdict"], &found["age_s"]), (&json!("unjudged"), &json!(null)));
+    let limit_0 = &found["limits"][0];
+    assert_eq!((&limit_0["scope"], &limit_0["verdict"]), (&json!("1795000000-a"), &json!("no data")));
+    assert_eq!((&limit_0["value"], &limit_0["n"]), (&json!(null), &json!(0)));
+    // Before it there was nothing that could have fallen silent.
+    let found =
+        check(&lab, &[&limit[..], &["--until", "2026-01-01", "--format", "json"]].concat()).exits(7).json();
     assert_eq!(found, json!({"verdict": "unjudged", "limits": [], "age_s": null}));
     let few = check(&lab, &[&limit[..], &["--min-requests", "6"]].concat()).exits(7);
-    assert!(few.stdout.starts_with("no data "), "{}", few.stdout);
+    assert!(few.stdout.starts_with("too few "), "{}", few.stdout);
     assert!(few.stdout.contains("5 requests, 6 are needed"), "{}", few.stdout);
+    let few =
+        check(&lab, &[&limit[..], &["--min-requests", "6", "--format", "json"]].concat()).exits(7).json();
+    assert_eq!(few["limits"][0]["verdict"], "no data", "the words of the data are five");
     check(&lab, &[&limit[..], &["--min-requests", "5"]].concat()).exits(0);
     // Too few to break it, too.
     check(&lab, &[&["--min-attainment", "0.9", "--min-requests", "6"], &TARGETS[..]].concat()).exits(7);
@@ -226,6 +236,71 @@ fn unavailable_accounting_is_said_where_it_breaks_a_limit() {
         .says("token accounting is unavailable, so the output of 20 completed requests is unknown")
         .says("`--policy router` does not need it");
     check(&lab, &[&limit[..], &["--policy", "router"]].concat()).exits(0);
+    // Whether they met is not known, so no interval can show that they did not.
+    let sure = check(&lab, &[&limit[..], &["--confident"]].concat()).exits(7);
+    assert!(sure.stdout.starts_with("undecided "), "{}", sure.stdout);
+    assert!(
+        sure.stdout.contains("token accounting is unavailable: whether all of them met"),
+        "{}",
+        sure.stdout
+    );
+    let router = check(&lab, &[&limit[..], &["--confident", "--policy", "router"]].concat()).exits(7);
+    assert!(!router.stdout.contains("unavailable"), "20 are too few to be sure: {}", router.stdout);
+}
+
+#[test]
+fn a_router_that_fell_silent_is_named_and_cannot_be_judged() {
+    let now_s = Utc::now().timestamp();
+    let rows = |started_s: i64| -> Vec<String> {
+        (0..40).map(|at| met(&format!("{started_s}-r"), at, f64::from(at), true)).collect()
+    };
+    let (dead, before, alive) = (now_s - 7200, now_s - 9000, now_s - 60);
+    // The one that lives was started anew: its run before is not a router that fell silent.
+    let lab = lab(&[rows(dead), [rows(before), rows(alive)].concat()]);
+    let limits = [&["--min-attainment", "0.9", "--max-p99-ttft", "2"], &TARGETS[..]].concat();
+    let asked = |more: &[&str]| check(&lab, &[&limits[..], more].concat());
+    let found = asked(&["--since", "10m"]).exits(7);
+    let silent = format!(
+        "no data    {dead}-r  attainment unknown, at least 0.9 (silent: no row since then, and its newest one is 119 min old)\n"
+    );
+    assert!(found.stdout.contains(&silent), "{}", found.stdout);
+    assert!(found.stdout.contains(&format!("holds      {alive}-r  attainment 1 ")), "{}", found.stdout);
+    assert!(!found.stdout.contains(&format!("{before}-r")), "{}", found.stdout);
+    let ages = found.stdout.lines().find(|line| line.starts_with("the newest row is ")).unwrap();
+    assert!(ages.ends_with(&format!(" s old, of {alive}-r; that of {dead}-r is 119 min old")), "{ages}");
+    let data = asked(&["--since", "10m", "--format", "json"]).exits(7).json();
+    let of_dead = |limit: &&serde_json::Value| limit["scope"] == format!("{dead}-r");
+    let of_dead: Vec<_> = data["limits"].as_array().unwrap().iter().filter(of_dead).collect();
+    assert_eq!(of_dead.len(), 2, "each limit: {data}");
+    assert!(
+        of_dead.iter().all(|limit| limit["verdict"] == "no data" && limit["age_s"].as_f64() > Some(7000.0))
+    );
+    assert!(data["age_s"].as_f64() < Some(60.0), "of all that was looked at: {data}");
+    let metrics = asked(&["--since", "10m", "--format", "openmetrics"]).exits(7).stdout;
+    assert!(
+        metrics.contains(&format!("narwhal_jq_check_scope_newest_row_age_seconds{{scope=\"{dead}-r\"}} 7")),
+        "{metrics}"
+    );
+    // It is named by its journal where scopes are something else, and is not where it was not asked for.
+    let all = asked(&["--since", "10m", "--by", "all"]).exits(7);
+    assert!(
+        all.stdout.contains("no data  ") && all.stdout.contains("j0.jsonl  attainment unknown"),
+        "{}",
+        all.stdout
+    );
+    asked(&["--since", "10m", "--by", "source"]).exits(7);
+    asked(&["--since", "10m", "--source", "j1.jsonl"]).exits(0);
+    asked(&["--since", "10m", "--run", &format!("{alive}-r")]).exits(0);
+    // Both lie in one folder, which speaks.
+    asked(&["--since", "10m", "--by", "folder"]).exits(0);
+    // All that is silent: what a burn rate looks at, too.
+    let burn = ["--min-attainment", "0.9", "--burn", "2", "--windows", "20m,10m"];
+    let burnt = check(&lab, &[&burn[..], &TARGETS[..]].concat()).exits(7);
+    assert!(
+        burnt.stdout.contains(&format!("no data    {dead}-r  burn 20m,10m unknown, at most 2")),
+        "{}",
+        burnt.stdout
+    );
 }
 
 #[test]

@@ -76,7 +76,8 @@ def accounts(run, row, of_run):
     if row.get("input_len") is not None and row.get("input_sized") is not False:
         found.add(("prompt size", band(row["input_len"])))
     found.add(("retried", "yes" if is_retried(row) else "no"))
-    if row.get("crossed") is not None:
+    # Without a decode engine there is nothing to cross to.
+    if row.get("crossed") is not None and row.get("decode_iid") is not None:
         found.add(("crossed", "yes" if row["crossed"] else "no"))
     ends = row["arrived"] + (row.get("duration_s") or 0)
     for engine, kind, interval in of_run:

@@ -59,6 +59,19 @@ pub struct Burn {
     pub windows: Vec<(String, Selection)>,
 }
 
+impl Burn {
+    /// The name that its limit has in an answer.
+    pub(super) fn limit_name(&self) -> String {
+        let names: Vec<&str> = self.windows.iter().map(|(name, _)| name.as_str()).collect();
+        format!("burn {}", names.join(","))
+    }
+
+    /// The limit.
+    pub(super) fn bound(&self) -> statistics::Limit {
+        statistics::Limit::AtMost(self.factor)
+    }
+}
+
 /// What is asked.
 #[derive(Debug, Default)]
 pub struct Asked {
@@ -91,13 +104,20 @@ pub enum Verdict {
     Broken,
     /// The interval reaches to both sides, and was asked for.
     Undecided,
-    /// Nothing, or too little, was measured.
+    /// Nothing was measured.
     NoData,
+    /// Fewer requests were measured than asked for.
+    TooFew,
     /// What was measured is too old to speak for the present.
     Stale,
 }
 
 impl Verdict {
+    /// The word for it in an answer as data.
+    pub fn as_data(self) -> &'static str {
+        if self == Self::TooFew { Self::NoData.as_str() } else { self.as_str() }
+    }
+
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -105,6 +125,7 @@ impl Verdict {
             Self::Broken => "broken",
             Self::Undecided => "undecided",
             Self::NoData => "no data",
+            Self::TooFew => "too few",
             Self::Stale => "stale",
         }
     }
@@ -123,12 +144,24 @@ pub struct Finding {
     pub measured: Option<Measured>,
     /// How many requests, legs or values it is of.
     pub n: u64,
+    /// How old the newest row of the scope is; none when that is not known.
+    pub age_s: Option<f64>,
     /// What came of it.
     pub verdict: Verdict,
     /// The figure, the limit and the counts behind it, in words.
     pub words: String,
     /// How far beyond the bound it is, for the worst of several.
     pub(super) beyond: f64,
+}
+
+impl Finding {
+    /// What the interval showed is undecided, for this reason, unless it holds.
+    pub(super) fn leave_open(&mut self, why: &str) {
+        if matches!(self.verdict, Verdict::Broken | Verdict::Undecided) {
+            self.verdict = Verdict::Undecided;
+            self.words = format!("{}; {why}", self.words);
+        }
+    }
 }
 
 /// What all limits together come to.
@@ -202,7 +235,8 @@ impl Checked {
                 "low": finding.measured.and_then(|measured| measured.low),
                 "high": finding.measured.and_then(|measured| measured.high),
                 "n": finding.n,
-                "verdict": finding.verdict.as_str(),
+                "verdict": finding.verdict.as_data(),
+                "age_s": finding.age_s,
             })
         });
         json!({

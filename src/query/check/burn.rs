@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use rusqlite::Connection;
 
-use super::{Asked, Burn, Finding, Judge};
+use super::judge::Judge;
+use super::{Asked, Burn, Finding};
 use crate::query::figures;
 use crate::query::ordered::{self, Scope};
-use crate::statistics::{self, Measured};
+use crate::statistics::Measured;
 use crate::text::short;
 
 /// How fast the misses that a target allows were used up in one window.
@@ -49,7 +50,7 @@ pub(super) fn burn_findings(
         windows.push(by_scope);
     }
     let names: Vec<&str> = burn.windows.iter().map(|(name, _)| name.as_str()).collect();
-    let limit = format!("burn {}", names.join(","));
+    let limit = burn.limit_name();
     let findings = scopes.iter().map(|scope| {
         let found: Vec<Option<Burnt>> =
             windows.iter().map(|window| window.get(&scope.name).copied()).collect();
@@ -69,7 +70,7 @@ pub(super) fn burn_findings(
         let measured = least.map(|least| Measured { value: least.rate.value, low, high });
         let is_confident = asked.is_confident;
         let judge = Judge { scope, requests, age_s: age_of(&scope.name), is_confident, asked };
-        judge.finding(limit.clone(), statistics::Limit::AtMost(burn.factor), measured, n, what)
+        judge.finding(limit.clone(), burn.bound(), measured, n, what)
     });
     Ok(findings.collect())
 }

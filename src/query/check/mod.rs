@@ -4,6 +4,8 @@
 
 mod asked;
 mod burn;
+mod judge;
+mod silent;
 
 use std::collections::BTreeMap;
 
@@ -11,15 +13,18 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 pub use self::asked::{Asked, Burn, Checked, Figure, Finding, Limit, Outcome, Verdict};
+pub use self::judge::age_in_words;
 
 use self::burn::burn_findings;
+use self::judge::Judge;
 use super::answer::ask;
 use super::caveats;
 use super::figures::{self, Gathered};
-use super::ordered::{self, Scope};
+use super::ordered;
+use super::scoring::Policy;
 use crate::selection::Selection;
-use crate::statistics::{self, Judgement, Measured, Percentile, Share};
-use crate::text::{full, rounded, short};
+use crate::statistics::{Judgement, Measured, Percentile, Share};
+use crate::text::short;
 
 /// Holds each scope of the connection's selection against limits. The selection may be another one afterwards.
 ///
@@ -41,6 +46,11 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
         asked.limits.iter().any(|limit| matches!(limit.figure, Figure::Percentile(own, _) if own == metric))
     };
     let metrics = [0, 1, 2, 3, 4, 5].map(is_asked);
+    let unaccounted = if asked.is_confident && asks_attainment {
+        unaccounted(connection, asked.policy)?
+    } else {
+        Vec::new()
+    };
     for scope in scopes.iter().filter(|_| asked.limits.iter().any(is_gathered)) {
         let targets = asked.targets.as_ref().filter(|_| asks_attainment);
         let gathered = if asks_legs {
@@ -55,7 +65,11 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
             asked.limits.iter().zip(&mut of_limit).filter(|(limit, _)| is_gathered(limit))
         {
             let (measured, n, what) = measure(&gathered, limit, asked.is_confident);
-            findings.push(judge.finding(limit.figure.name(), limit.bound, measured, n, what));
+            let mut finding = judge.finding(limit.figure.name(), limit.bound, measured, n, what);
+            if limit.figure == Figure::Attainment && unaccounted.contains(&scope.name) {
+                finding.leave_open("token accounting is unavailable: whether all of them met is not known");
+            }
+            findings.push(finding);
         }
     }
     if asks_attainment || asked.burn.is_some() {
@@ -81,6 +95,15 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
     if let Some(burn) = &asked.burn {
         let found = burn_findings(connection, &scopes, burn, asked, age_of)?;
         of_limit[asked.limits.len()].extend(found);
+    }
+    for (place, findings) in of_limit.iter_mut().enumerate() {
+        let bound = match asked.limits.get(place) {
+            Some(limit) => Some((limit.figure.name(), limit.bound)),
+            None => asked.burn.as_ref().map(|burn| (burn.limit_name(), burn.bound())),
+        };
+        if let Some((limit, bound)) = bound {
+            findings.extend(silent::findings(&selection.silent, &limit, bound, asked.now_s));
+        }
     }
     Ok(Checked { findings: of_limit.concat(), age_s, notes })
 }
@@ -152,100 +175,14 @@ fn measure(gathered: &Gathered, limit: &Limit, is_confident: bool) -> (Option<Me
     }
 }
 
-/// A scope that limits are held against.
-struct Judge<'a> {
-    scope: &'a Scope,
-    requests: u64,
-    age_s: Option<f64>,
-    /// Whether the interval decides.
-    is_confident: bool,
-    asked: &'a Asked,
-}
-
-impl Judge<'_> {
-    fn finding(
-        &self,
-        limit: String,
-        bound: statistics::Limit,
-        measured: Option<Measured>,
-        n: u64,
-        what: String,
-    ) -> Finding {
-        let (at, words, sign) = match bound {
-            statistics::Limit::AtLeast(at) => (at, "at least", -1.0),
-            statistics::Limit::AtMost(at) => (at, "at most", 1.0),
-        };
-        let (verdict, why) = self.verdict(bound, measured);
-        let value = match measured {
-            None => "unknown".to_owned(),
-            Some(Measured { value, low: None, high: None }) => shown(value, at),
-            Some(Measured { value, low, high }) => format!("{} ({})", shown(value, at), ends(low, high)),
-        };
-        let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-        let words = format!("{limit} {value}, {words} {} ({what}{why})", rounded(at));
-        let beyond = measured.map_or(0.0, |measured| sign * (measured.value - at));
-        Finding { limit, scope: self.scope.name.clone(), bound: at, measured, n, verdict, words, beyond }
+/// The scopes with completed requests of which nobody counted the output: under a policy that needs it they are
+/// misses, and perhaps are none.
+fn unaccounted(connection: &Connection, policy: Policy) -> Result<Vec<String>> {
+    if policy == Policy::Router {
+        return Ok(Vec::new());
     }
-
-    /// What came of it, and why it was not judged.
-    fn verdict(&self, bound: statistics::Limit, measured: Option<Measured>) -> (Verdict, Option<String>) {
-        let Some(measured) = measured else { return (Verdict::NoData, None) };
-        if self.requests < self.asked.min_requests {
-            let why = format!("{} requests, {} are needed", self.requests, self.asked.min_requests);
-            return (Verdict::NoData, Some(why));
-        }
-        let found = if self.is_confident {
-            bound.judge(measured.low, measured.high)
-        } else if bound.is_kept_by(measured.value) {
-            Judgement::Holds
-        } else {
-            Judgement::Broken
-        };
-        let verdict = match found {
-            Judgement::Broken => return (Verdict::Broken, None),
-            Judgement::Holds => Verdict::Holds,
-            Judgement::Undecided => Verdict::Undecided,
-        };
-        match (self.asked.max_age_s, self.age_s) {
-            (None, _) => (verdict, None),
-            (Some(_), None) => (Verdict::Stale, Some("its age is unknown: it has no wall time".to_owned())),
-            (Some(most_s), Some(age_s)) if age_s > most_s => {
-                (Verdict::Stale, Some(format!("its newest row is {} old", age_in_words(age_s))))
-            }
-            _ => (verdict, None),
-        }
-    }
-}
-
-/// A figure rounded for eyes, in full where rounding would make it look like the limit.
-fn shown(value: f64, bound: f64) -> String {
-    let text = short(value);
-    let is_told = text != short(bound) || value == bound;
-    let text = if is_told { text } else { rounded(value) };
-    if text == rounded(bound) && value != bound { full(value) } else { text }
-}
-
-fn ends(low: Option<f64>, high: Option<f64>) -> String {
-    match (low, high) {
-        (Some(low), Some(high)) => format!("95 %: {} to {}", short(low), short(high)),
-        (Some(low), None) => format!("95 %: at least {}, no upper end", short(low)),
-        (None, Some(high)) => format!("95 %: at most {}, no lower end", short(high)),
-        (None, None) => String::new(),
-    }
-}
-
-/// An age for people.
-pub fn age_in_words(age_s: f64) -> String {
-    let whole = age_s.max(0.0);
-    if whole < 120.0 {
-        format!("{whole:.0} s")
-    } else if whole < 2.0 * 3600.0 {
-        format!("{:.0} min", whole / 60.0)
-    } else if whole < 2.0 * 86400.0 {
-        format!("{:.0} h", whole / 3600.0)
-    } else {
-        format!("{:.0} days", whole / 86400.0)
-    }
+    let scopes = caveats::without_accounting_by_scope(connection)?;
+    Ok(scopes.into_iter().map(|(scope, ..)| scope).collect())
 }
 
 /// How old the newest row of each scope is; none where no row of it has a wall time.
@@ -265,27 +202,4 @@ fn ages(connection: &Connection, asked: &Asked) -> Result<BTreeMap<String, Optio
         *known = known.iter().copied().chain(age_s).reduce(f64::min);
     }
     Ok(ages)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_figure_just_beyond_its_limit_does_not_look_like_it() {
-        assert_eq!(shown(0.98999999, 0.99), "0.98999999");
-        assert_eq!(shown(0.9896, 0.99), "0.9896");
-        assert_eq!(shown(0.99, 0.99), "0.99");
-        assert_eq!(shown(5.1, 5.0), "5.1");
-        assert_eq!(shown(0.85, 0.99), "0.85");
-    }
-
-    #[test]
-    fn ages_are_told_in_one_unit() {
-        for (age_s, words) in
-            [(0.4, "0 s"), (119.0, "119 s"), (600.0, "10 min"), (7300.0, "2 h"), (864_000.0, "10 days")]
-        {
-            assert_eq!(age_in_words(age_s), words);
-        }
-    }
 }

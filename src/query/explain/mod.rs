@@ -4,6 +4,7 @@
 //! A row of a window takes four bytes here; what else is kept does not grow with the rows.
 
 mod accounts;
+mod offered;
 mod outages;
 mod places;
 mod reading;
@@ -274,8 +275,11 @@ pub fn explain(
         to_s: part.to_s,
     };
     let stretch_rows: Vec<Row> = stretch_scope.parts.iter().map(row).collect();
-    both.extend(stretch_rows.iter().cloned());
-    let offered_per_s = offered(connection, &both)?;
+    let offered_per_s = Offered {
+        stretch: offered::per_s(connection, &stretch_scope)?,
+        window: offered::per_s(connection, &window_scope)?,
+        baseline: offered::per_s(connection, &baseline_scope)?,
+    };
     let stretch_parts = stretch_scope.parts.iter().filter_map(|part| {
         let (first_s, last_s) = part.span?;
         let (from_s, to_s) = (part.from_s.max(first_s) - first_s, part.to_s.min(last_s) - first_s);
@@ -321,22 +325,6 @@ fn nothing_scored(is_window: bool, policy: Policy) -> Failure {
              1h, --since 14:05), or give a baseline, as in `--against 3h..2h` or `--against RUN`"
         )
     })
-}
-
-/// Requests a second of the scopes.
-fn offered(connection: &mut Connection, rows: &[Row]) -> Result<Offered> {
-    install(connection, rows)?;
-    let mut found = connection.prepare(include_str!("../../../queries/explain/offered.sql"))?;
-    let mut rows = found.query([])?;
-    let mut rates: BTreeMap<String, f64> = BTreeMap::new();
-    while let Some(row) = rows.next()? {
-        let (offered, span_s): (f64, Option<f64>) = (row.get::<_, i64>(1)? as f64, row.get(2)?);
-        if let Some(span_s) = span_s.filter(|span_s| *span_s > 0.0) {
-            rates.insert(row.get(0)?, offered / span_s);
-        }
-    }
-    let rate = |scope: &str| rates.get(scope).copied();
-    Ok(Offered { stretch: rate(STRETCH), window: rate(WINDOW), baseline: rate(BASELINE) })
 }
 
 /// What the wall times of runs rest on, when it is the same for all.

@@ -1,0 +1,132 @@
+//! How one figure of one scope is held against its limit, and what is said of it.
+
+use super::asked::{Asked, Finding, Verdict};
+use crate::query::ordered::Scope;
+use crate::statistics::{self, Judgement, Measured};
+use crate::text::{full, rounded, short};
+
+/// A scope that limits are held against.
+pub(super) struct Judge<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) requests: u64,
+    pub(super) age_s: Option<f64>,
+    /// Whether the interval decides.
+    pub(super) is_confident: bool,
+    pub(super) asked: &'a Asked,
+}
+
+impl Judge<'_> {
+    pub(super) fn finding(
+        &self,
+        limit: String,
+        bound: statistics::Limit,
+        measured: Option<Measured>,
+        n: u64,
+        what: String,
+    ) -> Finding {
+        let (at, words) = in_words(bound);
+        let sign = if let statistics::Limit::AtLeast(_) = bound { -1.0 } else { 1.0 };
+        let (verdict, why) = self.verdict(bound, measured);
+        let value = match measured {
+            None => "unknown".to_owned(),
+            Some(Measured { value, low: None, high: None }) => shown(value, at),
+            Some(Measured { value, low, high }) => format!("{} ({})", shown(value, at), ends(low, high)),
+        };
+        let why = why.map(|why| format!("; {why}")).unwrap_or_default();
+        let words = format!("{limit} {value}, {words} {} ({what}{why})", rounded(at));
+        let beyond = measured.map_or(0.0, |measured| sign * (measured.value - at));
+        let (scope, age_s) = (self.scope.name.clone(), self.age_s);
+        Finding { limit, scope, bound: at, measured, n, age_s, verdict, words, beyond }
+    }
+
+    /// What came of it, and why it was not judged.
+    fn verdict(&self, bound: statistics::Limit, measured: Option<Measured>) -> (Verdict, Option<String>) {
+        let Some(measured) = measured else { return (Verdict::NoData, None) };
+        if self.requests < self.asked.min_requests {
+            let why = format!("{} requests, {} are needed", self.requests, self.asked.min_requests);
+            return (Verdict::TooFew, Some(why));
+        }
+        let found = if self.is_confident {
+            bound.judge(measured.low, measured.high)
+        } else if bound.is_kept_by(measured.value) {
+            Judgement::Holds
+        } else {
+            Judgement::Broken
+        };
+        let verdict = match found {
+            Judgement::Broken => return (Verdict::Broken, None),
+            Judgement::Holds => Verdict::Holds,
+            Judgement::Undecided => Verdict::Undecided,
+        };
+        match (self.asked.max_age_s, self.age_s) {
+            (None, _) => (verdict, None),
+            (Some(_), None) => (Verdict::Stale, Some("its age is unknown: it has no wall time".to_owned())),
+            (Some(most_s), Some(age_s)) if age_s > most_s => {
+                (Verdict::Stale, Some(format!("its newest row is {} old", age_in_words(age_s))))
+            }
+            _ => (verdict, None),
+        }
+    }
+}
+
+/// A figure rounded for eyes, in full where rounding would make it look like the limit.
+fn shown(value: f64, bound: f64) -> String {
+    let text = short(value);
+    let is_told = text != short(bound) || value == bound;
+    let text = if is_told { text } else { rounded(value) };
+    if text == rounded(bound) && value != bound { full(value) } else { text }
+}
+
+fn ends(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("95 %: {} to {}", short(low), short(high)),
+        (Some(low), None) => format!("95 %: at least {}, no upper end", short(low)),
+        (None, Some(high)) => format!("95 %: at most {}, no lower end", short(high)),
+        (None, None) => String::new(),
+    }
+}
+
+/// An age for people.
+pub fn age_in_words(age_s: f64) -> String {
+    let whole = age_s.max(0.0);
+    if whole < 120.0 {
+        format!("{whole:.0} s")
+    } else if whole < 2.0 * 3600.0 {
+        format!("{:.0} min", whole / 60.0)
+    } else if whole < 2.0 * 86400.0 {
+        format!("{:.0} h", whole / 3600.0)
+    } else {
+        format!("{:.0} days", whole / 86400.0)
+    }
+}
+
+/// The bound of a limit and on which side of it what is measured must lie.
+pub(super) fn in_words(bound: statistics::Limit) -> (f64, &'static str) {
+    match bound {
+        statistics::Limit::AtLeast(at) => (at, "at least"),
+        statistics::Limit::AtMost(at) => (at, "at most"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_just_beyond_its_limit_does_not_look_like_it() {
+        assert_eq!(shown(0.98999999, 0.99), "0.98999999");
+        assert_eq!(shown(0.9896, 0.99), "0.9896");
+        assert_eq!(shown(0.99, 0.99), "0.99");
+        assert_eq!(shown(5.1, 5.0), "5.1");
+        assert_eq!(shown(0.85, 0.99), "0.85");
+    }
+
+    #[test]
+    fn ages_are_told_in_one_unit() {
+        for (age_s, words) in
+            [(0.4, "0 s"), (119.0, "119 s"), (600.0, "10 min"), (7300.0, "2 h"), (864_000.0, "10 days")]
+        {
+            assert_eq!(age_in_words(age_s), words);
+        }
+    }
+}
