@@ -35,7 +35,7 @@ given as (
     left join slos as saved on saved.name = coalesce(:slo, 'default')
 ),
 judged as (
-    select s.run_id,
+    select s.run_id as run_id,
         (t.arrived - r.first_s) / g.bucket as place,
         case
             when g.policy = 'offers' then 1
@@ -75,7 +75,7 @@ counted as (
 ),
 -- The selected parts that lie in their run, and where in the buckets they begin.
 parts as (
-    select s.run_id, s.from_s, s.to_s, r.first_s, r.last_s, g.bucket,
+    select s.run_id as run_id, s.from_s, s.to_s, r.first_s, r.last_s, g.bucket,
         case when s.from_s > r.first_s then (s.from_s - r.first_s) / g.bucket else 0e0 end as place
     from selection as s
     join runs as r on r.run_id = s.run_id

@@ -36,7 +36,7 @@ given as (
     left join slos as saved on saved.name = coalesce(:slo, 'default')
 ),
 judged as (
-    select s.scope, s.run_id,
+    select s.scope, s.run_id as run_id,
         (t.arrived - r.first_s) / g.bucket as place,
         case
             when g.policy = 'offers' then 1
@@ -102,7 +102,7 @@ parts as (
 ),
 -- The buckets that count: those wholly selected, and the last one of a run.
 whole as (
-    select c.scope, c.run_id, c.bucket_no
+    select c.scope as scope, c.run_id as run_id, c.bucket_no as bucket_no
     from counted as c
     join given as g on 1 = 1
     join runs as r on r.run_id = c.run_id
@@ -110,14 +110,14 @@ whole as (
     where r.first_s + c.bucket_no * g.bucket >= p.begin_s
         and r.first_s + (c.bucket_no + 1) * g.bucket <= p.end_s
     union
-    select c.scope, c.run_id, c.bucket_no
+    select c.scope as scope, c.run_id as run_id, c.bucket_no as bucket_no
     from counted as c
     join given as g on 1 = 1
     join runs as r on r.run_id = c.run_id
     where c.bucket_no + 1 > (r.last_s - r.first_s) / g.bucket
 ),
 rated as (
-    select c.scope, c.scored, c.met, 1e0 * c.offered / g.bucket / g.band as place
+    select c.scope as scope, c.scored, c.met, 1e0 * c.offered / g.bucket / g.band as place
     from counted as c
     join whole as w on w.scope = c.scope and w.run_id = c.run_id and w.bucket_no = c.bucket_no
     join given as g on 1 = 1

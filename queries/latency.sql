@@ -79,16 +79,16 @@ ranked as (
             partition by scope, metric_no
             order by v nulls last
             rows between unbounded preceding and unbounded following
-        ) as of_n
+        ) as of_all
     from measured
     where v is not null or is_unserved = 1
 ),
 by_metric as (
     select scope, metric_no, count(*) as requests, sum(is_unserved) as unserved, avg(v) as mean,
-        min(v) filter (where 100 * k >= 50 * of_n) as p50,
-        min(v) filter (where 100 * k >= 90 * of_n) as p90,
-        min(v) filter (where 100 * k >= 95 * of_n) as p95,
-        min(v) filter (where 100 * k >= 99 * of_n) as p99,
+        min(v) filter (where 100 * k >= 50 * of_all) as p50,
+        min(v) filter (where 100 * k >= 90 * of_all) as p90,
+        min(v) filter (where 100 * k >= 95 * of_all) as p95,
+        min(v) filter (where 100 * k >= 99 * of_all) as p99,
         max(v) as largest
     from ranked
     group by scope, metric_no

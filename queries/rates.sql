@@ -21,7 +21,7 @@ scopes as (
     from selection
 ),
 parts as (
-    select s.scope, r.run_id, r.wall_offset_s,
+    select s.scope, r.run_id as run_id, r.wall_offset_s,
         case when s.from_s > r.first_s then s.from_s else r.first_s end as from_s,
         case when s.to_s < r.last_s then s.to_s else r.last_s end as to_s
     from selection as s

@@ -64,7 +64,7 @@ failed_on as (
         and (f.prefill_iid = g.engine or f.decode_iid = g.engine)
 ),
 judged as (
-    select t.terminal_id, t.run_id,
+    select t.terminal_id as terminal_id, t.run_id as run_id,
         case
             when g.policy = 'offers' then 1
             when g.policy = 'router' then

@@ -91,14 +91,14 @@ scores as (
     group by scope
 ),
 tried as (
-    select distinct s.scope, s.scored, coalesce(g.tpot, p.tpot) as tpot
+    select distinct s.scope as scope, s.scored, coalesce(g.tpot, p.tpot) as tpot
     from scores as s
     join given as g on 1 = 1
     left join percentiles as p on p.scope = s.scope
 ),
 -- Every ttft_s as a TTFT target: how many meet it.
 promised as (
-    select a.scope, a.scored, a.tpot, j.ttft_s,
+    select a.scope as scope, a.scored, a.tpot as tpot, j.ttft_s,
         sum(case when j.can_meet = 1 and (j.tpot_s is null or j.tpot_s <= a.tpot) then 1 else 0 end)
             over (
                 partition by a.scope, a.tpot
@@ -114,7 +114,7 @@ weighed as (
     from promised
 ),
 found as (
-    select w.scope, w.scored, w.tpot, max(w.share) as reachable,
+    select w.scope, w.scored, w.tpot as tpot, max(w.share) as reachable,
         min(w.ttft_s) filter (where w.share >= g.wanted) as least_ttft,
         min(w.met_with_it) filter (where w.share >= g.wanted and w.ttft_s is not null) as met
     from weighed as w

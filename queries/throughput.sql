@@ -27,7 +27,7 @@ given as (
     select 1e0 * coalesce(:bucket, 60) as bucket
 ),
 asked as (
-    select s.run_id, t.input_len, t.output_len,
+    select s.run_id as run_id, t.input_len, t.output_len,
         case when t.terminal = 'completed' then 1 else 0 end as is_completed,
         (t.arrived - r.first_s) / g.bucket as arrived_place,
         (t.arrived + t.duration_s - r.first_s) / g.bucket as ended_place
@@ -66,7 +66,7 @@ ended as (
 ),
 -- The selected parts that lie in their run, and where in the buckets they begin.
 parts as (
-    select s.run_id, s.from_s, s.to_s, r.first_s, r.last_s, g.bucket,
+    select s.run_id as run_id, s.from_s, s.to_s, r.first_s, r.last_s, g.bucket,
         case when s.from_s > r.first_s then (s.from_s - r.first_s) / g.bucket else 0e0 end as place
     from selection as s
     join runs as r on r.run_id = s.run_id
@@ -96,14 +96,14 @@ touched as (
 ),
 -- Whether any request of the run, selected or not, has its output: unknown is not 0.
 known as (
-    select c.run_id, count(t.output_len) as outputs
+    select c.run_id as run_id, count(t.output_len) as outputs
     from (select distinct run_id from touched) as c
     cross join terminals as t
     where t.run_id = c.run_id
     group by c.run_id
 ),
 counted as (
-    select b.run_id, b.bucket_no,
+    select b.run_id as run_id, b.bucket_no as bucket_no,
         coalesce(a.requests, 0) as arrived,
         coalesce(e.completed, 0) as completed,
         coalesce(a.input_tokens, 0) as input_tokens,

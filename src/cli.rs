@@ -34,6 +34,7 @@ use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 use crate::exit;
 use crate::output::Format;
 use crate::query::catalog::{Faults, Query};
+use crate::query::engine::Engine;
 
 /// Ask Narwhal router journals why requests were slow, refused or failing.
 #[derive(Debug, Parser)]
@@ -181,6 +182,9 @@ pub struct QueryFlags {
     /// that reads SQLite gives the same rows
     #[arg(long, global = true, conflicts_with_all = ["redact", "output"], help_heading = "Answer")]
     pub sql: bool,
+    /// With --sql: print it for an engine that reads a lake (`export lake`, docs/beyond-one-machine.md)
+    #[arg(long = "for", global = true, requires = "sql", value_name = "ENGINE", help_heading = "Answer")]
+    pub engine: Option<Engine>,
     /// Work out so many scopes of a large answer at once [default: as many as there are processors, 4 at most]
     #[arg(long, global = true, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Answer")]
     pub jobs: Option<u8>,

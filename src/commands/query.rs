@@ -22,7 +22,7 @@ use crate::query::datasette::metadata;
 use crate::query::intervals::{self, Measures};
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
-use crate::query::written::written;
+use crate::query::written::{written, written_for};
 use crate::query::{caveats, faster, params};
 use crate::selection::Selection;
 use crate::text::{json_escaped, wrapped};
@@ -63,7 +63,19 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
     })?;
     if ask.flags.sql {
-        writeln!(stdout(), "{};", written(query, &selection, &bound)?)?;
+        let statement = match ask.flags.engine {
+            Some(engine) => {
+                if query.file.is_some() {
+                    teller.note(&format!(
+                        "the query {} is your own: narwhal-jq does not know whether another engine reads it",
+                        query.name
+                    ));
+                }
+                written_for(engine, &connection, query, &selection, &bound)?
+            }
+            None => written(query, &selection, &bound)?,
+        };
+        writeln!(stdout(), "{statement};")?;
         return Ok(exit);
     }
     refuse_input(ask.flags.output.output.as_deref(), ask.flags.privacy.key.as_deref(), "the key, too")?;

@@ -137,7 +137,7 @@ impl<'s> Source<'s> {
             let written = self.write_day(folder, &name, &chosen, &mut report);
             written.with_context(|| format!("cannot write {name} into {}", folder.path().display()))?;
         }
-        for view in views() {
+        for view in views()? {
             folder.write_file(&Path::new(VIEWS).join(view.file), view.text.as_bytes())?;
         }
         Ok(report)

@@ -9,6 +9,7 @@ pub mod check;
 pub mod compare;
 pub mod datasette;
 pub mod diagnosis;
+pub mod engine;
 pub mod explain;
 pub mod faster;
 pub mod figures;

@@ -1,10 +1,14 @@
 //! A question written out: one statement with the selection and the parameters in it, which gives the same rows in
-//! every program that reads SQLite.
+//! every program that reads SQLite, or in an engine that reads a lake of the same rows.
 
-use anyhow::{Result, ensure};
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::catalog::Query;
+use super::engine::Engine;
 use super::run::Bound;
 use crate::failure::Failure;
 use crate::selection::{Row, Selection};
@@ -17,6 +21,37 @@ const MAX_ROWS: usize = 20_000;
 /// # Errors
 /// When the selection has more rows than a statement takes.
 pub fn written(query: &Query, selection: &Selection, bound: &[Bound]) -> Result<String> {
+    check_size(selection)?;
+    let statement = with_literals(statement_of(&query.sql), bound, text);
+    if selection.is_default {
+        return Ok(statement);
+    }
+    Ok(with_selection(&statement, &values(&selection.rows)))
+}
+
+/// The definition in an engine's dialect, with its selection and parameters written into it. It reads the tables
+/// and views of [`crate::lake::views`]. Runs are chosen by their names: their keys are others in a lake.
+///
+/// # Errors
+/// When the selection has more rows than a statement takes, or the names of its runs cannot be read.
+pub fn written_for(
+    engine: Engine,
+    connection: &Connection,
+    query: &Query,
+    selection: &Selection,
+    bound: &[Bound],
+) -> Result<String> {
+    check_size(selection)?;
+    let translated = engine.translated(statement_of(&query.sql));
+    let mut statement = with_literals(&translated, bound, |text| engine.text(text));
+    if !selection.is_default {
+        let chosen = chosen_by_name(engine, &names_of_runs(connection)?, &selection.rows)?;
+        statement = with_selection(&statement, &chosen);
+    }
+    Ok(statement + engine.settings())
+}
+
+fn check_size(selection: &Selection) -> Result<()> {
     ensure!(
         selection.rows.len() <= MAX_ROWS,
         Failure::usage(format!(
@@ -24,11 +59,41 @@ pub fn written(query: &Query, selection: &Selection, bound: &[Bound]) -> Result<
             selection.rows.len()
         ))
     );
-    let statement = with_literals(statement_of(&query.sql), bound);
-    if selection.is_default {
-        return Ok(statement);
+    Ok(())
+}
+
+fn names_of_runs(connection: &Connection) -> Result<BTreeMap<i64, String>> {
+    let mut find = connection.prepare("select run_id, run from runs")?;
+    let names = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A selection for an engine.
+fn chosen_by_name(engine: Engine, names: &BTreeMap<i64, String>, rows: &[Row]) -> Result<String> {
+    if rows.is_empty() {
+        return Ok(
+            "    select run as scope, run_id, 0e0 as from_s, 0e0 as to_s from runs where 1 = 0".to_owned()
+        );
     }
-    Ok(with_selection(&statement, &values(&selection.rows)))
+    let mut values = Vec::with_capacity(rows.len());
+    for Row { scope, run_id, from_s, to_s } in rows {
+        let run = names.get(run_id).context("a run that was chosen is no longer there")?;
+        values.push(format!(
+            "            ({}, {}, {from_s:e}, {to_s:e})",
+            engine.text(scope),
+            engine.text(run)
+        ));
+    }
+    Ok(format!(
+        "    with chosen(scope, run, from_s, to_s) as (
+        values
+{}
+    )
+    select c.scope as scope, r.run_id as run_id, c.from_s as from_s, c.to_s as to_s
+    from chosen as c
+    join runs as r on r.run = c.run",
+        values.join(",\n")
+    ))
 }
 
 /// The statement of a file without the comment of its header.
@@ -79,54 +144,66 @@ fn values(rows: &[Row]) -> String {
         .iter()
         .map(|row| {
             let Row { scope, run_id, from_s, to_s } = row;
-            format!("        ({}, {run_id}, {from_s:e}, {to_s:e})", literal(&Value::Text(scope.clone())))
+            format!("        ({}, {run_id}, {from_s:e}, {to_s:e})", text(scope))
         })
         .collect();
     format!("    values\n{}", rows.join(",\n"))
 }
 
 /// A statement with each parameter's value in its place. A colon in a text or a comment is no parameter.
-fn with_literals(statement: &str, bound: &[Bound]) -> String {
+fn with_literals(statement: &str, bound: &[Bound], text: impl Fn(&str) -> String) -> String {
     each_parameter(statement, |name| {
-        bound.iter().find(|(bound, _)| bound == name).map(|(_, value)| literal(value))
+        bound.iter().find(|(bound, _)| bound == name).map(|(_, value)| literal(value, &text))
     })
 }
 
 /// A statement with its parameters, `:name`, replaced where `replace` gives something.
 pub fn each_parameter(statement: &str, replace: impl Fn(&str) -> Option<String>) -> String {
     let mut written = String::with_capacity(statement.len() + 256);
+    for piece in pieces(statement) {
+        match replace(piece).filter(|_| piece.len() > 1 && piece.starts_with(':')) {
+            Some(replaced) => written.push_str(&replaced),
+            None => written.push_str(piece),
+        }
+    }
+    written
+}
+
+/// A statement cut into its texts (`'a'`), quoted names (`"a"`), comments, parameters (`:a`) and what is
+/// between them; together they are the statement.
+pub fn pieces(statement: &str) -> impl Iterator<Item = &str> {
     let mut rest = statement;
-    while let Some(at) = rest.find([':', '\'', '"', '-']) {
-        let (before, from) = rest.split_at(at);
-        written.push_str(before);
-        let end = match from.as_bytes() {
-            [b'-', b'-', ..] => from.find('\n').unwrap_or(from.len()),
+    std::iter::from_fn(move || {
+        let end = match rest.as_bytes() {
+            [] => return None,
+            [b'-', b'-', ..] => rest.find('\n').unwrap_or(rest.len()),
             [quote @ (b'\'' | b'"'), inside @ ..] => {
-                inside.iter().position(|byte| byte == quote).map_or(from.len(), |end| end + 2)
+                inside.iter().position(|byte| byte == quote).map_or(rest.len(), |end| end + 2)
             }
             [b':', after @ ..] => {
                 1 + after.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count()
             }
-            _ => 1,
+            [b'-', ..] => 1,
+            _ => rest.find([':', '\'', '"', '-']).unwrap_or(rest.len()),
         };
-        let (found, after) = from.split_at(end);
-        match replace(found).filter(|_| found.len() > 1 && found.starts_with(':')) {
-            Some(replaced) => written.push_str(&replaced),
-            None => written.push_str(found),
-        }
+        let (piece, after) = rest.split_at(end);
         rest = after;
-    }
-    written.push_str(rest);
-    written
+        Some(piece)
+    })
 }
 
-fn literal(value: &Value) -> String {
+fn literal(value: &Value, text_of: impl Fn(&str) -> String) -> String {
     match value {
         Value::Null | Value::Blob(_) => "null".to_owned(),
         Value::Integer(int) => int.to_string(),
         Value::Real(real) => format!("{real:e}"),
-        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Text(text) => text_of(text),
     }
+}
+
+/// A text as SQLite reads it.
+fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 #[cfg(test)]
@@ -142,7 +219,7 @@ mod tests {
         ];
         let sql = "select ':x', \":who\", :x - :who -- :no\n, :no, :other, 'a''b:x'";
         assert_eq!(
-            with_literals(sql, &bound),
+            with_literals(sql, &bound, text),
             "select ':x', \":who\", 5e-1 - 'o''neil' -- :no\n, null, :other, 'a''b:x'"
         );
     }

@@ -6,6 +6,7 @@
 
 mod cases;
 mod catalog;
+mod engines;
 mod fast;
 mod plans;
 mod program;
