@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{Teller, interrupt, lake, open_to_read, status};
+use super::{Teller, interrupt, lake, open_to_read};
 use crate::cli::{Forget, Global};
 use crate::exit::{Exit, code_of};
 use crate::failure::{Failure, Kind};
