@@ -31,6 +31,7 @@
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | names for a shell that completes a word | `store::known` | who asks |
 //! | answers as text | [`output`], [`text`] | where they come from |
+//! | what holds where no flag says otherwise | [`settings`] | what it is for |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
 //!
 //! The tables are in `migrations/`, the questions in `queries/`: plain SQL, both.
@@ -46,6 +47,7 @@ pub mod output;
 pub mod query;
 pub mod redact;
 pub mod selection;
+pub mod settings;
 pub mod statistics;
 pub mod stdio;
 pub mod store;

@@ -53,6 +53,8 @@ pub struct Asked {
     pub settled: bool,
     /// What the groups are.
     pub by: By,
+    /// Where it comes from, in words, when it was not asked for by whoever reads the answer.
+    pub note: Option<String>,
 }
 
 impl Asked {
@@ -184,6 +186,7 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
     if rows.is_empty() {
         notes.clear();
     }
+    notes.extend(asked.note.clone());
     let is_default = *asked == Asked::default();
     let emptied_by = emptied_by.filter(|_| rows.is_empty());
     Ok(Selection { emptied_by, rows, notes, is_default, flags: asked.flags(), bases: notes::bases(&parts) })

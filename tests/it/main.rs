@@ -42,6 +42,7 @@ mod redact;
 mod regressions;
 mod retry;
 mod rotation;
+mod settings;
 mod solving;
 mod sql;
 mod statistics;
