@@ -8,6 +8,7 @@ mod limits;
 mod parse;
 mod report;
 mod selection;
+mod settings;
 mod shell;
 mod slo;
 
@@ -19,7 +20,8 @@ pub use limits::LimitFlags;
 pub use parse::{parse, shipped_command};
 pub use report::{Report, ReportFormat};
 pub use selection::SelectionFlags;
-pub use shell::{Completions, Man};
+pub use settings::Origin;
+pub use shell::{Completions, Config, Man};
 pub use slo::{Slo, Solve, SolveFormat, Try};
 
 use std::ffi::OsString;
@@ -35,6 +37,7 @@ use crate::exit;
 use crate::output::Format;
 use crate::query::catalog::{Faults, Query};
 use crate::query::engine::Engine;
+use crate::settings::Settings;
 
 /// Ask Narwhal router journals why requests were slow, refused or failing.
 #[derive(Debug, Parser)]
@@ -63,6 +66,25 @@ pub struct Global {
     /// How long to wait for a database that another process writes to, or reads for long
     #[arg(long, global = true, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub busy_timeout: Duration,
+    /// The settings file [default: narwhal-jq/config.toml in XDG_CONFIG_HOME, or in ~/.config, if there is one]
+    #[arg(long, global = true, value_name = "FILE", env = crate::settings::VARIABLE,
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub config: Option<PathBuf>,
+    /// Go without a settings file
+    #[arg(long, global = true)]
+    pub no_config: bool,
+    /// What the settings file says
+    #[arg(skip)]
+    pub settings: Settings,
+    /// Where the settings file was named
+    #[arg(skip)]
+    pub config_from: Origin,
+    /// Where the database was named
+    #[arg(skip)]
+    pub db_from: Origin,
+    /// Where it was said when to color
+    #[arg(skip)]
+    pub color_from: Origin,
 }
 
 /// When to color messages.
@@ -134,13 +156,16 @@ enum Command {
     Completions(Completions),
     /// Write the manual pages
     Man(Man),
+    /// Print the settings in force, and where each comes from
+    Config(Config),
 }
 
 /// `ingest`.
 #[derive(Debug, Args)]
 pub struct Ingest {
-    /// Journals: files, folders with journals in them, or `-`
-    #[arg(required = true, value_name = "PATH")]
+    /// Journals: files, folders with journals in them, names of the settings, or `-` [default: those of the settings;
+    /// without any, journal.jsonl]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// The last line is whole even without a newline
     #[arg(long = "final")]
@@ -553,4 +578,6 @@ pub enum Subcommanded {
     Completions(Completions),
     /// `man`
     Man(Man),
+    /// `config`
+    Config(Config),
 }

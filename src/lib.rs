@@ -33,6 +33,7 @@
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | names for a shell that completes a word | `store::known` | who asks |
 //! | answers as text | [`output`], [`text`] | where they come from |
+//! | what holds where no flag says otherwise | [`settings`] | what it is for |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
 //!
 //! The tables are in `migrations/`, the questions in `queries/`: plain SQL, both.
@@ -50,6 +51,7 @@ pub mod query;
 pub mod redact;
 pub mod report;
 pub mod selection;
+pub mod settings;
 pub mod sources;
 mod spool;
 pub mod statistics;

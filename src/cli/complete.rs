@@ -8,11 +8,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::{Arg, Command};
 use clap_complete::CompleteEnv;
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::Shells;
 
+use super::settings::named;
 use super::{PARAMETER, parse};
 use crate::query::catalog::Type;
+use crate::settings;
 use crate::store::known::{Kind, Named};
 
 /// What names the shell when it asks.
@@ -58,7 +60,8 @@ pub fn script(shell: &str) -> Result<String> {
 
 /// The command line with candidates for its values.
 fn command(words: &[OsString], lookup: Lookup) -> Result<Command> {
-    let (catalog, _) = parse::whole_catalog(words)?;
+    let settings = settings::load(&named(words)).unwrap_or_default();
+    let (catalog, _) = parse::whole_catalog(words, settings.queries.clone())?;
     let words_of = |name: &str| {
         catalog.iter().flat_map(|query| &query.parameters).find_map(|parameter| match &parameter.kind {
             Type::OneOf(words) if parameter.name == name => Some(words.clone()),
@@ -67,7 +70,9 @@ fn command(words: &[OsString], lookup: Lookup) -> Result<Command> {
     };
     let queries: Arc<[Named]> =
         catalog.iter().map(|query| (query.name.clone(), Some(query.purpose.clone()))).collect();
-    let names = Names { database: parse::database_named(words).into(), queries, lookup };
+    let journals = settings.journals.into_keys().collect();
+    let database = parse::database_named(words, settings.database).into();
+    let names = Names { database, queries, journals, lookup };
     Ok(offering(parse::command(&catalog), &names, &words_of))
 }
 
@@ -76,6 +81,7 @@ fn command(words: &[OsString], lookup: Lookup) -> Result<Command> {
 struct Names {
     database: Arc<Path>,
     queries: Arc<[Named]>,
+    journals: Arc<[String]>,
     lookup: Lookup,
 }
 
@@ -96,6 +102,7 @@ struct Offer {
     words: Vec<String>,
     kinds: &'static [Kind],
     with_queries: bool,
+    with_journals: bool,
 }
 
 /// What is offered for the value of an argument, known by its flag or, where it has none, by its place.
@@ -103,19 +110,23 @@ fn offer(command: &str, arg: &Arg, words_of: &dyn Fn(&str) -> Option<Vec<String>
     let id = arg.get_id().as_str();
     let offer = |words: &[&str], kinds| {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Some(Offer { words, kinds, with_queries: false })
+        Some(Offer { words, kinds, with_queries: false, with_journals: false })
     };
     if let Some(words) = id.strip_prefix(PARAMETER).and_then(words_of) {
-        return Some(Offer { words, kinds: &[], with_queries: false });
+        return offer(&words.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
     }
+    let is_parameter = id.starts_with(PARAMETER);
     match (command, id.strip_prefix(PARAMETER).unwrap_or(id)) {
         ("forget", "run") | ("show", "run") => offer(&[], &[Kind::Runs]),
         ("forget", "undo") => offer(&[], &[Kind::ForgottenRuns]),
         ("compare", "a" | "b") | (_, "against") => offer(&["last", "current"], &[Kind::Runs]),
+        ("ingest", "paths") | (_, "ingest") => {
+            Some(Offer { words: Vec::new(), kinds: &[], with_queries: false, with_journals: true })
+        }
         ("schema", "table") => offer(&[], &[Kind::Tables]),
         ("export", "names") => {
-            let words = vec!["journal".to_owned()];
-            Some(Offer { words, kinds: &[Kind::Tables], with_queries: true })
+            let words = vec!["journal".to_owned(), "lake".to_owned()];
+            Some(Offer { words, kinds: &[Kind::Tables], with_queries: true, with_journals: false })
         }
         ("set" | "clear", "name") => offer(&[], &[Kind::Slos]),
         (_, "run") => offer(&["last", "current"], &[Kind::Runs]),
@@ -126,9 +137,9 @@ fn offer(command: &str, arg: &Arg, words_of: &dyn Fn(&str) -> Option<Vec<String>
             &[],
         ),
         (_, "slo") => offer(&[], &[Kind::Slos]),
-        (_, "engine") => offer(&[], &[Kind::Engines]),
-        (_, "event") => offer(&[], &[Kind::Events]),
-        (_, "terminal") => offer(&[], &[Kind::Terminals]),
+        (_, "engine") if is_parameter => offer(&[], &[Kind::Engines]),
+        (_, "event") if is_parameter => offer(&[], &[Kind::Events]),
+        (_, "terminal") if is_parameter => offer(&[], &[Kind::Terminals]),
         _ => None,
     }
 }
@@ -146,9 +157,17 @@ impl Names {
                 }
             }
         }
+        if offer.with_journals {
+            let journals = self.journals.iter().filter(|name| name.starts_with(word));
+            named.extend(journals.map(|name| (name.clone(), Some("journals of the settings".to_owned()))));
+        }
         let candidate = |(at, (name, meaning)): (usize, Named)| {
             CompletionCandidate::new(name).help(meaning.map(Into::into)).display_order(Some(at))
         };
-        named.into_iter().enumerate().map(candidate).collect()
+        let mut candidates: Vec<CompletionCandidate> = named.into_iter().enumerate().map(candidate).collect();
+        if offer.with_journals {
+            candidates.extend(PathCompleter::any().complete(OsStr::new(word)));
+        }
+        candidates
     }
 }

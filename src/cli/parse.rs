@@ -8,8 +8,10 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
 
+use super::settings::{fallback, named};
 use super::{Ask, Cli, Command, ExportWanted, PARAMETER, Subcommanded, Wanted};
 use crate::query::catalog::{self, Faults, Parameter, Query, Type};
+use crate::settings;
 
 /// Reads the command line. Wrong usage, `--help` and `--version` end the program here.
 ///
@@ -17,7 +19,10 @@ use crate::query::catalog::{self, Faults, Parameter, Query, Type};
 /// When the catalog cannot be read.
 pub fn parse() -> Result<Wanted> {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let (catalog, faults) = whole_catalog(&arguments)?;
+    // What is wrong with them is said when it is clear that something is to be done: help is had without.
+    let settings = settings::load(&named(&arguments));
+    let folder = settings.as_ref().ok().and_then(|settings| settings.queries.clone());
+    let (catalog, faults) = whole_catalog(&arguments, folder)?;
     let matches = command(&catalog).try_get_matches().unwrap_or_else(|error| {
         if error.kind() == ErrorKind::InvalidSubcommand {
             for (path, fault) in &faults {
@@ -27,8 +32,11 @@ pub fn parse() -> Result<Wanted> {
         }
         error.exit()
     });
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let command = match cli.command {
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let settings = settings?;
+    let fallback = fallback(&settings)?;
+    cli.global.settle(settings, &matches)?;
+    let mut command = match cli.command {
         Command::Ingest(flags) => Subcommanded::Ingest(flags),
         Command::Query(flags) => {
             let (_, given) = matches.subcommand().expect("`query` was parsed");
@@ -57,7 +65,11 @@ pub fn parse() -> Result<Wanted> {
         Command::Lake(action) => Subcommanded::Lake(action),
         Command::Completions(flags) => Subcommanded::Completions(flags),
         Command::Man(flags) => Subcommanded::Man(flags),
+        Command::Config(flags) => Subcommanded::Config(flags),
     };
+    if let Some(selection) = command.selection_mut() {
+        selection.fall_back_on(fallback);
+    }
     Ok(Wanted { global: cli.global, command })
 }
 
@@ -66,33 +78,38 @@ pub fn parse() -> Result<Wanted> {
 ///
 /// # Errors
 /// When the catalog or the folder of the user's queries cannot be read.
-pub(super) fn whole_catalog(arguments: &[OsString]) -> Result<(Vec<Query>, Faults)> {
+pub(super) fn whole_catalog(
+    arguments: &[OsString],
+    settled: Option<PathBuf>,
+) -> Result<(Vec<Query>, Faults)> {
     let mut catalog = catalog::shipped()?;
-    let Some(folder) = queries_folder(arguments) else { return Ok((catalog, Faults::new())) };
+    let Some(folder) = queries_folder(arguments, settled) else { return Ok((catalog, Faults::new())) };
     let (own, unusable) = catalog::of_folder(&folder, &reserved_flags())?;
     catalog.extend(own);
     Ok((catalog, unusable))
 }
 
-/// The folder of the user's queries. It must be known before the command line can be parsed,
+/// The folder of the user's queries, `settled` where the settings name one. It must be known before the command line can be parsed,
 /// because its files are subcommands.
-fn queries_folder(arguments: &[OsString]) -> Option<PathBuf> {
+fn queries_folder(arguments: &[OsString], settled: Option<PathBuf>) -> Option<PathBuf> {
     let is_asked = |argument: &OsString| argument == "query" || argument == "export";
     if !arguments.iter().take_while(|argument| *argument != "--").any(is_asked) {
         return None;
     }
-    let given = value_of("--queries", arguments).or_else(|| std::env::var_os("NARWHAL_JQ_QUERIES"));
-    given.filter(|folder| !folder.is_empty()).map(PathBuf::from)
+    let set = || std::env::var_os("NARWHAL_JQ_QUERIES").filter(|folder| !folder.is_empty());
+    let given = value_of("--queries", arguments).or_else(set);
+    given.map(PathBuf::from).or(settled).filter(|folder| !folder.as_os_str().is_empty())
 }
 
-/// The database of a command line that is not whole yet.
-pub(super) fn database_named(arguments: &[OsString]) -> PathBuf {
-    let given = value_of("--db", arguments).or_else(|| std::env::var_os("NARWHAL_JQ_DB"));
-    given.filter(|path| !path.is_empty()).map_or_else(|| PathBuf::from("narwhal.db"), PathBuf::from)
+/// The database of a command line that is not whole yet, `settled` where the settings name one.
+pub(super) fn database_named(arguments: &[OsString], settled: Option<PathBuf>) -> PathBuf {
+    let set = || std::env::var_os("NARWHAL_JQ_DB").filter(|path| !path.is_empty());
+    let given = value_of("--db", arguments).or_else(set).map(PathBuf::from);
+    given.or(settled).unwrap_or_else(|| PathBuf::from("narwhal.db"))
 }
 
 /// The value of a flag that must be known before the command line can be parsed.
-fn value_of(flag: &str, arguments: &[OsString]) -> Option<OsString> {
+pub(super) fn value_of(flag: &str, arguments: &[OsString]) -> Option<OsString> {
     let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
     while let Some(argument) = arguments.next() {
         if argument == flag {
@@ -227,7 +244,7 @@ mod tests {
             (&["query", "--", "--queries", "q"], None),
         ] {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            let found = queries_folder(&arguments);
+            let found = queries_folder(&arguments, None);
             assert_eq!(found, folder.map(PathBuf::from), "{arguments:?}");
         }
     }

@@ -1,5 +1,8 @@
 //! The flags that choose what a question is asked of, the same for every command that answers one.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -44,6 +47,20 @@ pub struct SelectionFlags {
     /// (run,1m) [default: run]
     #[arg(long, global = true, value_name = "WHAT", value_parser = By::parse)]
     pub by: Option<By>,
+    /// What is chosen where these choose nothing
+    #[arg(skip)]
+    fallback: Option<Arc<Fallback>>,
+}
+
+/// The selection of the settings.
+#[derive(Debug)]
+pub(super) struct Fallback {
+    /// What it chooses.
+    pub flags: SelectionFlags,
+    /// The same in words.
+    pub words: String,
+    /// Where it stands.
+    pub file: PathBuf,
 }
 
 /// A length of time above 0, in seconds.
@@ -55,11 +72,30 @@ pub(super) fn positive_length(text: &str) -> Result<f64, String> {
 }
 
 impl SelectionFlags {
+    /// Has this chosen where the flags choose nothing.
+    pub(super) fn fall_back_on(&mut self, fallback: Option<Arc<Fallback>>) {
+        self.fallback = fallback;
+    }
+
+    /// These flags without the selection of the settings.
+    pub fn only_given(&self) -> Self {
+        Self { fallback: None, ..self.clone() }
+    }
+
     /// What they ask for.
     ///
     /// # Errors
     /// A time that cannot be read, in words.
     pub fn asked(&self, now: DateTime<Utc>) -> Result<Asked> {
+        if let Some(Fallback { flags, words, file }) = self.fallback.as_deref().filter(|_| !self.chooses()) {
+            let settled = self.settled || flags.settled;
+            let note = format!(
+                "asked of {words}, the selection in {}: flags of your own replace it, --no-config lifts it",
+                file.display()
+            );
+            let by = self.by.unwrap_or_default();
+            return Ok(Asked { settled, by, note: Some(note), ..flags.asked(now)? });
+        }
         let moment = |flag: &str, text: &Option<String>| {
             let moment = text.as_deref().map(|text| time::moment(text, now)).transpose();
             moment.map_err(|error| Failure::usage(format!("--{flag}: {error}")))
@@ -75,12 +111,24 @@ impl SelectionFlags {
             last_s: self.last,
             settled: self.settled,
             by: self.by.unwrap_or_default(),
+            note: None,
         })
     }
 
-    /// Whether anything was chosen.
+    /// Whether requests are chosen. `--settled` leaves out what cannot be told yet, and `--by` only groups.
+    fn chooses(&self) -> bool {
+        let chosen = Self { settled: false, by: None, ..self.clone() };
+        chosen.is_given()
+    }
+
+    /// Whether anything is chosen, by these flags or by the settings.
+    pub fn is_choosing(&self) -> bool {
+        self.is_given() || self.fallback.is_some()
+    }
+
+    /// Whether anything was chosen by these flags.
     pub fn is_given(&self) -> bool {
-        let Self { run, release, source, since, until, from, to, last, settled, by } = self;
+        let Self { run, release, source, since, until, from, to, last, settled, by, fallback: _ } = self;
         !run.is_empty()
             || !release.is_empty()
             || !source.is_empty()

@@ -22,7 +22,11 @@ pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     };
     let teller = Teller::new(global);
     let now = Utc::now();
-    let chosen = flags.selection.asked(now)?;
+    // A burn rate has windows of its own.
+    let chosen = match flags.limits.burn {
+        Some(_) => flags.selection.only_given().asked(now)?,
+        None => flags.selection.asked(now)?,
+    };
     let selection = selection::choose(&connection, &chosen, now)?;
     for note in &selection.notes {
         teller.note(note);

@@ -48,8 +48,12 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     };
     check_own(&mut connection, &mut items, flags, teller)?;
-    let selection = select(&mut connection, &flags.selection, teller)?;
-    let selection = &selection;
+    // What is to be kept or handed on as a whole is cut by nobody but its reader.
+    let chosen = match items.iter().any(|item| matches!(item, Item::Journal)) {
+        true => &flags.selection.only_given(),
+        false => &flags.selection,
+    };
+    let selection = &select(&mut connection, chosen, teller)?;
     let mut bound = bind_all(&connection, &mut items, flags, given, teller)?;
     let redactor = redactor(&connection, &flags.privacy)?;
     if redactor.is_some() {

@@ -39,7 +39,8 @@ pub(super) fn export(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     };
     refuse_input(Some(&folder.join(MANIFEST)), flags.privacy.key.as_deref(), "the key, too")?;
-    let selection = select(&mut connection, &flags.selection, teller)?;
+    // What is to be kept or handed on as a whole is cut by nobody but its reader.
+    let selection = select(&mut connection, &flags.selection.only_given(), teller)?;
     if !selection.is_whole() {
         teller.note("a lake holds whole runs: those that are selected in part are taken in whole");
     }

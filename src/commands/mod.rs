@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod completions;
+mod config;
 mod explain;
 mod export;
 mod forget;
@@ -56,7 +57,8 @@ use crate::text::{escaped, wrapped};
 ///
 /// # Errors
 /// Whatever stopped it, in words; see [`crate::exit::code_of`] for its exit code.
-pub fn run(wanted: Wanted) -> Result<Exit> {
+pub fn run(mut wanted: Wanted) -> Result<Exit> {
+    config::find_journals(&mut wanted)?;
     let global = &wanted.global;
     interrupt::outlive_file_limit()?;
     warn_of_milliseconds(&wanted);
@@ -98,6 +100,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Lake(Lake::Check { dir }) => lake::check(global, dir),
         Subcommanded::Completions(flags) => completions::run(flags),
         Subcommanded::Man(flags) => man::run(flags),
+        Subcommanded::Config(flags) => config::run(global, flags),
     };
     done.map_err(|error| store::explain_damage(&global.db, error))
 }

@@ -54,11 +54,15 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     };
     tell_own_faults(&mut connection, &ask.catalog, Some(query), teller);
     let signature = own_signature(query, &mut connection)?;
-    if signature.is_some_and(|signature| !signature.reads_selection) && ask.flags.selection.is_given() {
-        return Err(unread_selection(&format!("the query {}", query.name)).into());
+    let mut chosen = ask.flags.selection.clone();
+    if signature.is_some_and(|signature| !signature.reads_selection) {
+        if chosen.is_given() {
+            return Err(unread_selection(&format!("the query {}", query.name)).into());
+        }
+        chosen = chosen.only_given();
     }
-    check_by(query, &ask.flags.selection)?;
-    let selection = select(&mut connection, &ask.flags.selection, teller)?;
+    check_by(query, &chosen)?;
+    let selection = select(&mut connection, &chosen, teller)?;
     let bound = params::bind(&connection, query, |name| {
         ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
     })?;

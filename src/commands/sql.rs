@@ -27,10 +27,14 @@ pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
     refuse_input(flags.output.output.as_deref(), flags.file.as_deref(), "the SQL, too")?;
     let mut connection = open_to_read(global)?;
     let teller = Teller::new(global);
-    if flags.selection.is_given() && !signature(&mut connection, &sql)?.reads_selection {
-        return Err(unread_selection("the statement").into());
+    let mut chosen = flags.selection.clone();
+    if chosen.is_choosing() && !signature(&mut connection, &sql)?.reads_selection {
+        if chosen.is_given() {
+            return Err(unread_selection("the statement").into());
+        }
+        chosen = chosen.only_given();
     }
-    let selection = select(&mut connection, &flags.selection, teller)?;
+    let selection = select(&mut connection, &chosen, teller)?;
     if answer(&mut connection, &sql, &[], &flags.output)? == 0 {
         tell_no_rows(&selection, teller);
     }

@@ -48,8 +48,9 @@ pub fn views() -> Result<Vec<View>> {
     let attainment = attainment()?;
     let file = |engine: Engine| {
         let declare = Declare::of(engine);
-        let by_day = TABLES_BY_DAY.iter().map(|table| declare.table(table, declare.by_day));
-        let whole = WHOLE_TABLES.iter().map(|table| declare.table(table, declare.whole));
+        let by_day =
+            TABLES_BY_DAY.iter().map(|table| declare.table(table, declare.columns_by_day, declare.by_day));
+        let whole = WHOLE_TABLES.iter().map(|table| declare.table(table, "*", declare.whole));
         let views = views.iter().map(|(name, text)| declare.view(name, &engine.translated(text)));
         let attainment = declare.view("attainment", &(engine.translated(&attainment) + engine.settings()));
         let parts: Vec<String> = std::iter::once(declare.head.to_owned())
@@ -69,6 +70,8 @@ struct Declare {
     /// How to use the file, and what is to be set before it.
     head: &'static str,
     create: &'static str,
+    /// What it selects of a table by day: the files have no column `day`, their folders' names have it.
+    columns_by_day: &'static str,
     by_day: &'static str,
     whole: &'static str,
 }
@@ -85,6 +88,7 @@ impl Declare {
 --   set file_search_path = '/the/lakes/folder';
 ",
                 create: "create or replace view",
+                columns_by_day: "*",
                 by_day: "read_parquet('TABLE/*/*.parquet', hive_partitioning = true, hive_types_autocast = false)",
                 whole: "read_parquet('TABLE/*.parquet')",
             },
@@ -100,6 +104,7 @@ set spark.sql.sources.partitionColumnTypeInference.enabled = false;
 set spark.sql.cteRecursionLevelLimit = 1000000;
 ",
                 create: "create or replace temporary view",
+                columns_by_day: "*",
                 by_day: "parquet.`${narwhal.lake}/TABLE`",
                 whole: "parquet.`${narwhal.lake}/TABLE`",
             },
@@ -111,14 +116,16 @@ set spark.sql.cteRecursionLevelLimit = 1000000;
 -- A server finds the folder among its user files: write its name there before each TABLE/ below.
 ",
                 create: "create or replace view",
-                by_day: "file('TABLE/*/*.parquet', Parquet)",
+                // By itself it takes the first day for a date, and fails at `unknown`.
+                columns_by_day: "*, extract(_path, 'day=([^/]*)') as day",
+                by_day: "file('TABLE/*/*.parquet', Parquet)\nsettings use_hive_partitioning = 0",
                 whole: "file('TABLE/*.parquet', Parquet)",
             },
         }
     }
 
-    fn table(&self, table: &str, from: &str) -> String {
-        format!("{} {table} as\nselect * from {};\n", self.create, from.replace("TABLE", table))
+    fn table(&self, table: &str, columns: &str, from: &str) -> String {
+        format!("{} {table} as\nselect {columns} from {};\n", self.create, from.replace("TABLE", table))
     }
 
     fn view(&self, name: &str, text: &str) -> String {

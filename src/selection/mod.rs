@@ -55,6 +55,8 @@ pub struct Asked {
     pub settled: bool,
     /// What the groups are.
     pub by: By,
+    /// Where it comes from, in words, when it was not asked for by whoever reads the answer.
+    pub note: Option<String>,
 }
 
 impl Asked {
@@ -189,6 +191,7 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
         notes.clear();
     }
     let silent = silent::find(connection, asked, &chosen, &parts)?;
+    notes.extend(asked.note.clone());
     let is_default = *asked == Asked::default();
     let emptied_by = emptied_by.filter(|_| rows.is_empty());
     let (flags, bases) = (asked.flags(), notes::bases(&parts));

@@ -214,7 +214,7 @@ mod tests {
             Shape::Text => "t\u{e9}".into(),
             Shape::Int => 7.into(),
             // One that SQLite's own reading of JSON need not give back to the last bit.
-            Shape::Real => 0.1234567890123456789e-7.into(),
+            Shape::Real => 0.123_456_789_012_345_68e-7.into(),
             Shape::Flag => true.into(),
             Shape::Object => serde_json::json!({"p0": 3}),
             Shape::Array => serde_json::json!(["a", "b"]),

@@ -54,6 +54,7 @@ fn what_is_offered_is_in_the_catalog_or_in_the_database() {
         [&attainments[..], &["attempt_failures", "attempts"]].concat()
     );
     assert_eq!(offered(&lab, &["query", "attainment", "--format", "j"]), ["json", "jsonl"]);
+    assert_eq!(offered(&lab, &["query", "attainment", "--for", "d"]), ["duckdb"]);
     assert_eq!(offered(&lab, &["ingest", "jour"]), ["journal.jsonl"]);
     assert_eq!(offered(&lab, &["completions", ""])[..4], ["bash", "elvish", "fish", "zsh"]);
 }

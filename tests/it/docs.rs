@@ -98,6 +98,7 @@ fn run_examples(markdown: &str) -> usize {
             .current_dir(lab.path(""))
             .env("PATH", format!("{}:{path}", program.parent().unwrap().display()))
             .env_remove("NARWHAL_JQ_DB")
+            .env("XDG_CONFIG_HOME", lab.path("config"))
             .stdin(Stdio::null())
             .output()
             .unwrap();

@@ -190,6 +190,8 @@ impl Lab {
             .env_remove("NARWHAL_JQ_DB")
             .env_remove("NARWHAL_JQ_QUERIES")
             .env_remove("NARWHAL_JQ_COMPLETE")
+            .env_remove("NARWHAL_JQ_CONFIG")
+            .env("XDG_CONFIG_HOME", self.folder.path())
             .env("NO_COLOR", "1")
             .stdin(Stdio::null());
         command

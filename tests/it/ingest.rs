@@ -171,7 +171,7 @@ fn what_cannot_be_read_is_said_and_makes_no_database() {
     ] {
         lab.run(&["ingest", path]).exits(1).says(message);
     }
-    lab.run(&["ingest"]).exits(2).says("<PATH>...");
+    lab.run(&["ingest"]).exits(2).says("narwhal-jq ingest PATH");
     assert!(!lab.path("narwhal.db").exists());
 }
 

@@ -44,6 +44,7 @@ mod regressions;
 mod reporting;
 mod retry;
 mod rotation;
+mod settings;
 mod solving;
 mod sql;
 mod statistics;

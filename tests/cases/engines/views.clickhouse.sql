@@ -3,13 +3,16 @@
 -- A server finds the folder among its user files: write its name there before each TABLE/ below.
 
 create or replace view terminals as
-select * from file('terminals/*/*.parquet', Parquet);
+select *, extract(_path, 'day=([^/]*)') as day from file('terminals/*/*.parquet', Parquet)
+settings use_hive_partitioning = 0;
 
 create or replace view attempt_failures as
-select * from file('attempt_failures/*/*.parquet', Parquet);
+select *, extract(_path, 'day=([^/]*)') as day from file('attempt_failures/*/*.parquet', Parquet)
+settings use_hive_partitioning = 0;
 
 create or replace view events as
-select * from file('events/*/*.parquet', Parquet);
+select *, extract(_path, 'day=([^/]*)') as day from file('events/*/*.parquet', Parquet)
+settings use_hive_partitioning = 0;
 
 create or replace view runs as
 select * from file('runs/*.parquet', Parquet);
