@@ -267,7 +267,7 @@ impl Plan<'_> {
         };
         let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
         let made = match item {
-            Item::Journal => target.finish_journal()?,
+            Item::Journal => target.finish()?,
             _ => target.finish()?,
         };
         if rows > u64::from(MAX_ROWS) && *item != Item::Journal {

@@ -15,9 +15,9 @@ use crate::exit::Failure;
 use crate::export;
 use crate::journal::SCHEMA;
 use crate::journal::compression::unpacked;
-use crate::journal::lines::{Ending, FINGERPRINT_LEN, Lines};
+use crate::journal::lines::FINGERPRINT_LEN;
 use crate::journal::names::journal_of;
-use crate::journal::pieces::{Content, PieceKind, read_line};
+use crate::journal::text;
 use crate::output::made::Made;
 use crate::output::place::Place;
 use crate::output::target::Target;
@@ -74,6 +74,11 @@ impl<'c> Guard<'c> {
         if id.is_some() && self.sources.iter().any(|source| source.file == id) {
             return Err(refusal(shown, READ));
         }
+        let is_led_to =
+            |source: &Source| source.file_path().metadata().is_ok_and(|file| Some(FileId::of(&file)) == id);
+        if id.is_some() && self.sources.iter().any(is_led_to) {
+            return Err(refusal(shown, "where a journal stands that was read into the database"));
+        }
         if let Some(path) = path {
             self.refuse_by_name(shown, path, existing.as_ref())?;
             if existing.is_some_and(|existing| existing.len() > 0) {
@@ -101,8 +106,7 @@ impl<'c> Guard<'c> {
         let file_name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
         // Known by its content, if it has any.
         let is_empty = existing.is_none_or(|existing| existing.len() == 0);
-        for source in &self.sources {
-            let source = source.file_path();
+        for source in self.sources.iter().flat_map(|source| led_through(source.file_path())) {
             let Some(source_name) = file_name(&source) else { continue };
             for path in &names {
                 let Some(name) = file_name(path) else { continue };
@@ -164,6 +168,20 @@ fn settled(path: &Path) -> PathBuf {
     }
 }
 
+/// A path, and those that it leads to one after the other when it is a link.
+fn led_through(path: PathBuf) -> Vec<PathBuf> {
+    // As many as the kernel follows.
+    const MAX_LINKS: usize = 40;
+    let mut paths = vec![path];
+    while let Some(next) = paths.last().and_then(|path| Some(path.parent()?.join(path.read_link().ok()?))) {
+        if paths.len() > MAX_LINKS {
+            break;
+        }
+        paths.push(next);
+    }
+    paths
+}
+
 /// Refuses what may be a journal, unless it was written here.
 fn refuse_journal(path: &Path) -> Result<()> {
     let Ok(mut file) = File::open(path) else { return Ok(()) };
@@ -191,39 +209,27 @@ fn journal_in(file: &mut File) -> Option<&'static str> {
     {
         return None;
     }
-    let Ok(packed) = file.rewind().and_then(|()| unpacked(file)) else {
+    let Ok(mut packed) = file.rewind().and_then(|()| unpacked(file)) else {
         return Some("packed in a way that is not read, and may be a journal");
     };
-    let mut lines = Lines::new(packed.bytes, Ending::Complete);
-    while lines.offset() < LOOKED_AT {
-        match lines.next_line() {
-            Ok(Some(line)) if has_journal_row(line.bytes) => {
-                return Some("a journal, and none that narwhal-jq wrote and nobody changed");
-            }
-            Ok(Some(_)) => {}
-            // What cannot be unpacked any further has no more lines.
-            Ok(None) | Err(_) => break,
-        }
-    }
-    None
+    let mut looked = Vec::new();
+    // Of what cannot be unpacked any further, as much as there is.
+    let _ = packed.by_ref().take(LOOKED_AT).read_to_end(&mut looked);
+    let is_journal = text::holds_row(&looked)
+        || ENCODED.iter().any(|row| looked.starts_with(row))
+        || looked.split(|byte| *byte == b'\n').any(is_journal_row);
+    is_journal.then_some("a journal, and none that narwhal-jq wrote and nobody changed")
 }
 
-/// Whether a row stands in a line, in whatever company, or one of a version that is not known.
-fn has_journal_row(line: &[u8]) -> bool {
-    let is_row = match read_line(line) {
-        Content::Blank => false,
-        Content::Row(_) => true,
-        Content::Pieces(pieces) => pieces.iter().any(|piece| matches!(piece.kind, PieceKind::Row(_))),
-    };
-    is_row
-        || BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
-        || serde_json::from_slice::<Json>(line)
-            .is_ok_and(|row| [&row["schema"], &row["meta"]["schema"]].contains(&&Json::from(SCHEMA)))
+/// Whether a row is one in whatever form its words are written, with escapes say.
+fn is_journal_row(line: &[u8]) -> bool {
+    serde_json::from_slice::<Json>(line)
+        .is_ok_and(|row| [&row["schema"], &row["meta"]["schema"]].contains(&&Json::from(SCHEMA)))
 }
 
-/// How a router begins its rows: a row that is torn, or still being written, is one too.
-const BEGINNINGS: [&[u8]; 2] =
-    [b"{\"schema\": \"narwhal.journal\"", b"{\"meta\": {\"schema\": \"narwhal.journal\""];
+/// How the rows that a router writes begin in base64.
+const ENCODED: [&[u8]; 2] =
+    [b"eyJzY2hlbWEiOiAibmFyd2hhbC5qb3VybmFs", b"eyJtZXRhIjogeyJzY2hlbWEiOiAibmFyd2hhbC5qb3VybmFs"];
 
 /// The first bytes, unpacked where that can be.
 fn first_bytes(file: &mut File, len: u64) -> Vec<u8> {

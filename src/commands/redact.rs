@@ -45,7 +45,7 @@ fn write(global: &Global, teller: Teller, flags: &Redact, output: &Path) -> Resu
     let has_rows = report.accounts.iter().any(|account| account.rows > 0);
     let no_journals = report.accounts.iter().filter(|account| account.is_no_journal()).count();
     if has_rows || no_journals == 0 {
-        target.finish_journal()?;
+        target.finish()?;
     }
     tell(teller, &report, output);
     Ok(if no_journals > 0 { Exit::Failed } else { Exit::Done })

@@ -16,6 +16,7 @@ use super::taking::Taking;
 use super::{Counters, Note};
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind, is_of_a_part, read_line};
+use crate::journal::text::is_of_packed_bytes;
 use crate::store::rejects::{self, Rejected};
 use crate::store::sources::{self, Source};
 use crate::store::write::{Reject, RejectKind, Writer};
@@ -148,7 +149,8 @@ impl Retry<'_> {
             Line { bytes: &bytes, offset: entry.byte_offset, number: entry.line_no, len: entry.len_bytes };
         if let Some(reason) = reason_without_rows(&content) {
             counters.rejected += 1;
-            let is_new = reason != entry.reason && !is_of_a_part(&entry.reason);
+            let is_new =
+                reason != entry.reason && !is_of_a_part(&entry.reason) && !is_of_packed_bytes(&entry.reason);
             if is_new {
                 rejects::set_reason(writer.connection(), source_id, entry.byte_offset, reason)?;
             }

@@ -12,6 +12,7 @@ use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind};
 use crate::journal::row::Row;
 use crate::journal::terminal::Terminal;
+use crate::journal::text;
 use crate::store::terminals::TOGETHER;
 use crate::store::write::{Reject, RejectKind, Stored, Writer};
 
@@ -173,11 +174,17 @@ impl<'t, 'c> Taking<'t, 'c> {
             );
             return Err(Failure::new(Exit::BadLine, message).into());
         }
+        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
+        if kind == RejectKind::Rejected
+            && let Some(reason) = text::why_packed(raw, byte_offset)
+        {
+            counters.rejected += u64::from(self.writer.reject_packed(&Reject { reason: &reason, ..reject })?);
+            return Ok(());
+        }
         match kind {
             RejectKind::Rejected => counters.rejected += 1,
             RejectKind::Repaired => counters.repaired += 1,
         }
-        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
         Ok(self.writer.reject(&reject)?)
     }
 }

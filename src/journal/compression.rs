@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::gzip::Members;
+use super::text;
 use super::zstd::Frames;
 
 /// How the bytes of a journal are packed.
@@ -19,7 +20,7 @@ pub enum Compression {
 }
 
 /// What is not read, and what unpacks it to standard output.
-const OTHERS: [(&[u8], &str, &str); 16] = [
+const OTHERS: [(&[u8], &str, &str); 19] = [
     (b"\xfd7zXZ\0", "xz", "xzcat FILE"),
     (b"BZh", "bzip2", "bzcat FILE"),
     (b"\x04\x22\x4d\x18", "lz4", "lz4cat FILE"),
@@ -32,14 +33,14 @@ const OTHERS: [(&[u8], &str, &str); 16] = [
     (b"\x89LZO\0", "lzop", "lzop -dc FILE"),
     (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so FILE"),
     (b"Rar!\x1a\x07", "rar", "unrar p -inul FILE"),
+    (b"\x78\x01", "zlib", "pigz -dc FILE"),
+    (b"\x78\x9c", "zlib", "pigz -dc FILE"),
+    (b"\x78\xda", "zlib", "pigz -dc FILE"),
     (b"\x1f\x9d", "compress", "zcat FILE"),
     (b"\x1f\xa0", "compress", "zcat FILE"),
     (b"\x1f\x1e", "pack", "zcat FILE"),
     (b"\xff\x06\0\0sNaPpY", "snappy", "snzip -dc FILE"),
 ];
-
-/// So many first bytes tell.
-const MAGIC_LEN: u64 = 16;
 
 impl Compression {
     /// The compression of what begins with these bytes.
@@ -97,22 +98,50 @@ impl Trailing {
 /// The bytes of a journal, unpacked where they are packed.
 ///
 /// # Errors
-/// When the first bytes cannot be read, or are of a compression that is not read.
+/// When the first bytes cannot be read, or are no text: of a compression that is not read, say, or of an archive
+/// within an archive.
 pub fn unpacked<'r>(mut packed: impl Read + Send + 'r) -> io::Result<Unpacked<'r>> {
     let mut head = Vec::new();
-    packed.by_ref().take(MAGIC_LEN).read_to_end(&mut head)?;
+    packed.by_ref().take(text::LOOKED_AT).read_to_end(&mut head)?;
     let compression = Compression::of(&head)?;
-    let whole = Cursor::new(head).chain(packed);
     let trailing = Trailing::default();
-    let bytes: Box<dyn Read + Send + 'r> = match compression {
-        None => Box::new(whole),
-        Some(Compression::Gzip) => {
+    let Some(compression) = compression else {
+        let bytes = as_text(head, packed)?;
+        return Ok(Unpacked { bytes, compression: None, trailing });
+    };
+    let whole = Cursor::new(head).chain(packed);
+    let mut unpacking: Box<dyn Read + Send + 'r> = match compression {
+        Compression::Gzip => {
             let packed = Members::new(BufReader::new(whole), trailing.clone());
             Box::new(Unpacking { packed, failed: None })
         }
-        Some(Compression::Zstd) => Box::new(Unpacking { packed: Frames::new(whole)?, failed: None }),
+        Compression::Zstd => Box::new(Unpacking { packed: Frames::new(whole)?, failed: None }),
     };
-    Ok(Unpacked { bytes, compression, trailing })
+    let mut head = Vec::new();
+    // Why there is no more is said again to whoever reads on.
+    let _ = unpacking.by_ref().take(text::LOOKED_AT).read_to_end(&mut head);
+    if Compression::of(&head)?.is_some() {
+        let program = match compression {
+            Compression::Gzip => "zcat FILE",
+            Compression::Zstd => "zstd -dc FILE",
+        };
+        return Err(io::Error::other(format!(
+            "it is an archive within an archive: give `{program}` to `narwhal-jq ingest -`"
+        )));
+    }
+    Ok(Unpacked { bytes: as_text(head, unpacking)?, compression: Some(compression), trailing })
+}
+
+/// All bytes again, the first ones of which were read, unless they are no text.
+fn as_text<'r>(mut head: Vec<u8>, mut rest: impl Read + Send + 'r) -> io::Result<Box<dyn Read + Send + 'r>> {
+    if let Some(why) = text::why_none(&head) {
+        // Rows behind damage are read.
+        let _ = rest.by_ref().take(text::LOOKED_AT_FOR_A_ROW).read_to_end(&mut head);
+        if !text::holds_row(&head) {
+            return Err(io::Error::other(why));
+        }
+    }
+    Ok(Box::new(Cursor::new(head).chain(rest)))
 }
 
 /// Says of an archive that cannot be unpacked what that means.
@@ -178,7 +207,7 @@ mod tests {
 
     #[test]
     fn an_archive_that_is_cut_off_or_damaged_says_so() {
-        let long: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+        let long: Vec<u8> = (0..100_000_u32).flat_map(|number| format!("{number}\n").into_bytes()).collect();
         let mut zstd = ::zstd::Encoder::new(Vec::new(), 1).expect("memory can be written");
         // As the program of that name does.
         zstd.include_checksum(true).expect("it can be had");

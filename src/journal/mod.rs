@@ -23,6 +23,7 @@ pub mod pieces;
 pub mod row;
 mod scan;
 pub mod terminal;
+pub mod text;
 pub mod write;
 mod zstd;
 

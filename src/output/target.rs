@@ -164,23 +164,11 @@ impl Target {
         })
     }
 
-    /// Completes the answer: a file gets its name.
+    /// Completes the answer: a file gets its name, and the next call knows it for one that was written here.
     ///
     /// # Errors
     /// When the rest cannot be written; then there is no file.
-    pub fn finish(self) -> Result<Made> {
-        self.end(|_, _| ())
-    }
-
-    /// Completes a journal, which the next call then knows for one that was written here.
-    ///
-    /// # Errors
-    /// As [`Target::finish`].
-    pub fn finish_journal(self) -> Result<Made> {
-        self.end(|made, file| made.note_in(file))
-    }
-
-    fn end(mut self, note: impl FnOnce(Made, &File)) -> Result<Made> {
+    pub fn finish(mut self) -> Result<Made> {
         let cannot = |shown: &Path| format!("cannot write {}", shown.display());
         let flushed = self.out.flush();
         let becoming = match self.goes {
@@ -196,7 +184,7 @@ impl Target {
         flushed.with_context(|| cannot(&shown))?;
         let Out::File(file, making) = self.out.get_ref() else { unreachable!("a temporary file is written") };
         let made = making.made();
-        note(made, file);
+        made.note_in(file);
         if let Some(refusal) = refusal
             && seen != path.symlink_metadata().ok().as_ref().map(Seen::of)
         {

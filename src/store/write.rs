@@ -17,6 +17,7 @@ use super::sources::{self, Progress};
 use super::terminals::Inserts;
 use crate::journal::build::Build;
 use crate::journal::event::Event;
+use crate::journal::text::PACKED;
 use crate::journal::{SCHEMA, SCHEMA_VERSION};
 
 /// What became of a row.
@@ -67,6 +68,9 @@ pub struct Reject<'r> {
     /// The bytes, or as many as were kept.
     pub raw: &'r [u8],
 }
+
+/// So many bytes between packed lines are blank ones: a row is longer.
+const BLANK: i64 = 32;
 
 /// At most so many bytes of a rejected line are kept.
 pub const MAX_RAW: usize = 64 << 10;
@@ -355,5 +359,25 @@ impl<'c> Writer<'c> {
             &reject.raw[..reject.raw.len().min(MAX_RAW)],
         ])?;
         Ok(())
+    }
+
+    /// As [`Writer::reject`], of bytes that are no text: those of an archive within a journal are one entry, of
+    /// which the first line is kept. Whether it is a new one.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn reject_packed(&mut self, reject: &Reject<'_>) -> Result<bool> {
+        let mut extend = self.connection.prepare_cached(
+            "update rejects set len_bytes = ?2 + ?3 - byte_offset
+             where source_id = ?1 and kind = 'rejected' and reason glob ?4 || '*'
+             and byte_offset + len_bytes between ?2 - ?5 and ?2
+             and byte_offset = (select max(byte_offset) from rejects where source_id = ?1 and byte_offset < ?2)",
+        )?;
+        let (from, len) = (reject.byte_offset.cast_signed(), reject.len_bytes.cast_signed());
+        if extend.execute(params![self.source.source_id, from, len, PACKED, BLANK])? > 0 {
+            return Ok(false);
+        }
+        self.reject(reject)?;
+        Ok(true)
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::harness::{Lab, fixture, gzip, has_program, terminal};
+use crate::harness::{Lab, fixture, gzip, has_program, terminal, zstd};
 
 /// What a program makes of a file of the lab on standard output, and whether it was content.
 fn given_by(lab: &Lab, program: &str, arguments: &[&str], file: &str) -> (Vec<u8>, bool) {
@@ -224,4 +224,95 @@ fn an_archive_is_read_to_its_end_beside_a_longer_journal_that_begins_alike() {
     lab.write("copy.jsonl.gz", gzip(copy.as_bytes()));
     lab.run(&["ingest", "copy.jsonl.gz"]).exits(0);
     assert_eq!(lab.number("select count(*) from terminals where rid = 'the last'"), 1);
+}
+
+#[test]
+fn issue_13_7_packed_bytes_are_one_message_with_the_way_out_and_no_rejects() {
+    let test = "issue_13_7_packed_bytes_are_one_message_with_the_way_out_and_no_rejects";
+    if !["zcat", "zstd", "iconv", "xz", "pigz"].iter().all(|program| has_program(test, program)) {
+        return;
+    }
+    let journal = fixture("given/five.jsonl");
+    let noise: Vec<u8> = (0..30_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let zlib = {
+        use std::io::Write;
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&journal).unwrap();
+        encoder.finish().unwrap()
+    };
+    let wide: Vec<u8> =
+        String::from_utf8(journal.clone()).unwrap().encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
+    let way = |program: &str| format!("give `{program} FILE` to `narwhal-jq ingest -`");
+    // A file, what is said of it, and whether that way gives its rows.
+    let cases: Vec<(&str, Vec<u8>, String, bool)> = vec![
+        ("j.gz", gzip(&gzip(&journal)), way("zcat"), true),
+        ("j.zst", zstd(&gzip(&journal)), way("zstd -dc"), true),
+        ("j.zst", zstd(&zstd(&journal)), way("zstd -dc"), true),
+        ("j.zz", zlib, way("pigz -dc"), true),
+        (
+            "j.jsonl",
+            [&head[..], &gzip(&journal)].concat(),
+            way(&format!("tail -c +{}", head.len() + 1)),
+            true,
+        ),
+        ("j.jsonl", [&b"\xff\xfe"[..], &wide].concat(), way("iconv -f UTF-16 -t UTF-8"), true),
+        ("j.jsonl", noise.clone(), "its bytes are no text".to_owned(), false),
+        ("j.zst", noise[..100].to_vec(), "its bytes are no text".to_owned(), false),
+        ("j.zst", zstd(&noise), "its bytes are no text".to_owned(), false),
+    ];
+    for (file, bytes, says, has_way) in cases {
+        let lab = Lab::new();
+        lab.write(file, &bytes);
+        let run = lab.run(&["ingest", file]).exits(1).says(&format!("cannot read {file}: ")).says(&says);
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+        assert_eq!(stored(&lab), (0, 0), "{file}: {says}");
+        lab.run_with_stdin(&["ingest", "-"], &bytes).exits(1).says(&says);
+        if has_way {
+            let way = run.stderr.split('`').nth(1).unwrap().replace("FILE", file);
+            let mut program = way.split(' ');
+            let given =
+                Command::new(program.next().unwrap()).args(program).current_dir(lab.path("")).output();
+            lab.run_with_stdin(&["ingest", "-"], &given.unwrap().stdout).exits(0);
+            assert_eq!(stored(&lab), (lines(&journal), 0), "{way}");
+        }
+    }
+    // Damage at the beginning keeps nothing of what is behind it from being read.
+    let lab = Lab::new();
+    lab.write("j.jsonl", [&noise[..], b"\n", &journal].concat());
+    lab.run(&["ingest", "j.jsonl"]).exits(0);
+    assert_eq!(stored(&lab), (lines(&journal), 1));
+}
+
+#[test]
+fn issue_13_7_an_archive_behind_rows_is_one_reject_that_says_how_to_read_it() {
+    let (first, second) = (fixture("given/five.jsonl"), fixture("0.7.0-full.jsonl"));
+    let lab = Lab::new();
+    // Read in two parts: the second begins within the archive.
+    let both = [&first[..], &gzip(&second), b"\n", &first].concat();
+    let middle = first.len() + gzip(&second).len() / 2;
+    lab.write("j.jsonl", &both[..middle]);
+    lab.ingest("j.jsonl");
+    lab.write("j.jsonl", &both);
+    lab.ingest("j.jsonl");
+    let rejects = lab
+        .run(&[
+            "sql",
+            "select reason, byte_offset, byte_offset + len_bytes as ends from rejects",
+            "--format",
+            "json",
+        ])
+        .exits(0)
+        .json();
+    let from = first.len() + 1;
+    let [reject] = rejects.as_array().unwrap().as_slice() else { panic!("{rejects}") };
+    assert_eq!(
+        reject["reason"],
+        format!("packed bytes, no text, an archive: `tail -c +{from} FILE | narwhal-jq ingest -` reads it")
+    );
+    assert_eq!(reject["byte_offset"], first.len());
+    assert_eq!(reject["ends"], both.len() - first.len() - 1);
+    assert_eq!(stored(&lab).0, lines(&first));
+    lab.run(&["rejects", "retry"]).exits(0).says("1 still rejected");
+    lab.run(&["verify"]).exits(0);
 }

@@ -129,6 +129,64 @@ fn point_1_no_answer_replaces_a_journal_that_was_or_was_not_read_nor_the_databas
 }
 
 #[test]
+fn point_1_what_a_link_to_a_journal_leads_to_stays() {
+    let lab = Lab::new();
+    lab.write("live.jsonl", fixture("0.7.0-full.jsonl"));
+    lab.write("other.jsonl", terminal(RUN, "o1", 1.0) + "\n");
+    symlink("live.jsonl", lab.path("current")).unwrap();
+    symlink("current", lab.path("latest")).unwrap();
+    lab.ingest("latest");
+    assert_stays(&lab, "live.jsonl");
+    // Rotated: the router makes it anew any moment, and has.
+    fs::rename(lab.path("live.jsonl"), lab.path("live.jsonl.1")).unwrap();
+    for at in ["live.jsonl", "current", "latest", "live.jsonl.1"] {
+        assert_stays(&lab, at);
+    }
+    lab.write("live.jsonl", "");
+    fs::hard_link(lab.path("live.jsonl"), lab.path("hard")).unwrap();
+    for at in ["live.jsonl", "current", "latest", "hard"] {
+        assert_stays(&lab, at);
+    }
+}
+
+#[test]
+fn point_1_a_copy_of_a_journal_stays_however_it_is_wrapped() {
+    let lab = Lab::new();
+    lab.write("other.jsonl", terminal(RUN, "o1", 1.0) + "\n");
+    lab.write("j.jsonl", fixture("0.7.0-full.jsonl"));
+    lab.ingest("j.jsonl");
+    let rows = [build("0.7.0"), terminal(RUN, "n1", 1.0)];
+    let text = rows.join("\n") + "\n";
+    let wide = |order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
+    let indented =
+        |row: &str| serde_json::to_string_pretty(&serde_json::from_str::<Json>(row).unwrap()).unwrap();
+    let noise: Vec<u8> = (0..9000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let copies: [(&str, Vec<u8>); 12] = [
+        ("gz-in-gz", gzip(&gzip(text.as_bytes()))),
+        ("zst-in-gz", gzip(&zstd(text.as_bytes()))),
+        ("utf-16le", wide(u16::to_le_bytes)),
+        ("utf-16be", wide(u16::to_be_bytes)),
+        ("utf-16", [b"\xff\xfe", &wide(u16::to_le_bytes)[..]].concat()),
+        ("array", format!("[{}]", rows.join(",")).into_bytes()),
+        ("array-in-lines", format!("[\n{}\n]\n", rows.join(",\n")).into_bytes()),
+        ("indented", (indented(&rows[0]) + "\n" + &indented(&rows[1])).into_bytes()),
+        ("array.gz", gzip(format!("[{}]", rows.join(",")).as_bytes())),
+        ("behind-noise", [&noise, text.as_bytes()].concat()),
+        ("packed-in-no-known-way", noise.clone()),
+        ("xz", b"\xfd7zXZ\0 and so on".to_vec()),
+    ];
+    for (name, bytes) in copies {
+        lab.write(name, &bytes);
+        assert_stays(&lab, name);
+    }
+    // What an answer may have been is replaced.
+    for (name, bytes) in [("old.json", &b"[{\"schema\": \"mine\"}]"[..]), ("old.csv", b"caf\xe9,1\n2,3\n")] {
+        lab.write(name, bytes);
+        lab.run(&["query", "outcomes", "-o", name]).exits(0);
+    }
+}
+
+#[test]
 fn point_1_a_name_that_is_not_utf_8_is_guarded_too() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
