@@ -38,7 +38,7 @@ const GAP: usize = 2;
 const INDENT: usize = 4;
 
 /// A row of more lines is easier to read as a list of names and values.
-const MAX_BANDS: usize = 4;
+const MAX_BANDS: usize = 6;
 
 /// Up to so many stretches in which nothing arrived are rows of their own.
 const MIN_IDLE: usize = 2;

@@ -104,7 +104,7 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
         Sure::Hardly => is_numbered(&lower) || (is_likely(head, after) && is_machine(&lower)),
         Sure::No => false,
     };
-    let is_host = is_host || (is_unknown(name) && is_likely(head, after));
+    let is_host = is_host || ((is_unknown(name) || is_numbered(&lower)) && is_likely(head, after));
     (is_host || is_called_machine(&lower)).then_some((Told::Host, end))
 }
 
