@@ -181,6 +181,13 @@ impl<'t, 'c> Taking<'t, 'c> {
             counters.rejected += u64::from(self.writer.reject_packed(&Reject { reason: &reason, ..reject })?);
             return Ok(());
         }
+        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
+        if kind == RejectKind::Rejected
+            && let Some(reason) = text::why_packed(raw, byte_offset)
+        {
+            counters.rejected += u64::from(self.writer.reject_packed(&Reject { reason: &reason, ..reject })?);
+            return Ok(());
+        }
         match kind {
             RejectKind::Rejected => counters.rejected += 1,
             RejectKind::Repaired => counters.repaired += 1,

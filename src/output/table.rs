@@ -34,6 +34,18 @@ const MIN_FOLD: usize = 16;
 /// What stands between two columns.
 const GAP: usize = 2;
 
+/// Before the second line of a row, and those after it.
+const INDENT: usize = 4;
+
+/// A row of more lines is easier to read as a list of names and values.
+const MAX_BANDS: usize = 6;
+
+/// Up to so many stretches in which nothing arrived are rows of their own.
+const MIN_IDLE: usize = 2;
+
+/// More headings above one row each are harder to read than rows of two lines.
+const MAX_LONE_HEADINGS: usize = 12;
+
 /// Columns that say which part of the answer a row belongs to. They come first, and hold one value for many rows:
 /// as a heading they take no room beside the figures.
 const HEADINGS: [&str; 2] = ["scope", "run"];
@@ -52,6 +64,10 @@ pub(super) struct Table<'w> {
     /// The heading above the row written last.
     heading: Option<Vec<String>>,
     rows: u64,
+    /// Stretches of time in which nothing arrived, not written yet.
+    idle: Vec<Vec<Cell>>,
+    /// And how many there are between the last two of those.
+    skipped: u64,
 }
 
 /// A value as far as its column must know it.
@@ -68,6 +84,8 @@ struct Layout {
     /// So many of the first columns are headings.
     headings: usize,
     columns: Vec<Column>,
+    /// How many columns stand in each of the lines that a row takes; one number where one line is enough.
+    bands: Vec<usize>,
     /// Whether each row is written as lines of a name and a value.
     is_turned: bool,
 }
@@ -103,6 +121,8 @@ impl<'w> Table<'w> {
             layout: None,
             heading: None,
             rows: 0,
+            idle: Vec::new(),
+            skipped: 0,
         }
     }
 
@@ -131,7 +151,7 @@ impl<'w> Table<'w> {
             self.write_names(&layout)?;
         }
         self.layout = Some(layout);
-        sample.iter().try_for_each(|row| self.write(row))
+        sample.iter().try_for_each(|row| self.take(row))
     }
 
     fn write_names(&mut self, layout: &Layout) -> Result<()> {
@@ -144,18 +164,19 @@ impl<'w> Table<'w> {
             }
             return Ok(writeln!(self.out, "|")?);
         }
-        let lines = layout.columns.iter().map(|column| column.name.len()).max().unwrap_or(1);
-        for line in 0..lines {
-            // Names stand on the figures, so those with fewer lines begin further down.
-            let names: Vec<&str> = layout
-                .columns
-                .iter()
-                .map(|column| {
-                    let missing = lines - column.name.len();
-                    line.checked_sub(missing).map_or("", |line| column.name[line].as_str())
-                })
-                .collect();
-            self.write_line(&layout.columns, &names)?;
+        for (indent, columns) in layout.banded(&layout.columns) {
+            let lines = columns.iter().map(|column| column.name.len()).max().unwrap_or(1);
+            for line in 0..lines {
+                // Names stand on the figures, so those with fewer lines begin further down.
+                let names: Vec<&str> = columns
+                    .iter()
+                    .map(|column| {
+                        let missing = lines - column.name.len();
+                        line.checked_sub(missing).map_or("", |line| column.name[line].as_str())
+                    })
+                    .collect();
+                self.write_line(indent, columns, &names)?;
+            }
         }
         Ok(())
     }
@@ -174,13 +195,13 @@ impl<'w> Table<'w> {
     }
 
     /// Writes cells below each other, each at its place or as near to it as those before it leave.
-    fn write_line<S: AsRef<str>>(&mut self, columns: &[Column], cells: &[S]) -> Result<()> {
+    fn write_line<S: AsRef<str>>(&mut self, indent: usize, columns: &[Column], cells: &[S]) -> Result<()> {
         let mut line = String::new();
-        let (mut at, mut from) = (0, 0);
+        let (mut at, mut from) = (0, indent);
         for (column, cell) in columns.iter().zip(cells) {
             let (cell, width) = (cell.as_ref(), cell.as_ref().width());
             let begin = if column.is_numeric { (from + column.width()).saturating_sub(width) } else { from };
-            let begin = begin.max(if at == 0 { 0 } else { at + GAP });
+            let begin = begin.max(if at == 0 { indent } else { at + GAP });
             if !cell.is_empty() {
                 line.extend(repeat_n(' ', begin - at));
                 line.push_str(cell);
@@ -189,6 +210,39 @@ impl<'w> Table<'w> {
             from += column.width() + GAP;
         }
         Ok(writeln!(self.out, "{}", line.trim_end())?)
+    }
+
+    /// Writes a row, or keeps it back while it may be one of many stretches in which nothing arrived.
+    fn take(&mut self, row: &[Cell]) -> Result<()> {
+        if !self.is_markdown && is_idle(&self.names, row) {
+            // Of those between, nothing is shown.
+            if self.idle.len() > MIN_IDLE {
+                self.idle.pop();
+                self.skipped += 1;
+            }
+            self.idle.push(row.to_vec());
+            return Ok(());
+        }
+        self.write_idle()?;
+        self.write(row)
+    }
+
+    /// Writes the stretches that were kept back: in one line when they are many.
+    fn write_idle(&mut self) -> Result<()> {
+        let idle = std::mem::take(&mut self.idle);
+        let count = idle.len() as u64 + std::mem::take(&mut self.skipped);
+        let [first, .., last] = idle.as_slice() else {
+            return idle.iter().try_for_each(|row| self.write(row));
+        };
+        if idle.len() <= MIN_IDLE {
+            return idle.iter().try_for_each(|row| self.write(row));
+        }
+        let (from, to) = (first[0].shown(&Rounding::default()), last[0].shown(&Rounding::default()));
+        if self.layout.as_ref().is_some_and(|layout| layout.headings > 0) && self.rows > 0 {
+            writeln!(self.out)?;
+        }
+        self.rows += 1;
+        Ok(writeln!(self.out, "{from} and on to {to}: nothing arrived ({count} stretches)")?)
     }
 
     fn write(&mut self, row: &[Cell]) -> Result<()> {
@@ -220,12 +274,16 @@ impl<'w> Table<'w> {
         if !layout.is_turned {
             let folded: Vec<Vec<String>> =
                 layout.columns.iter().zip(cells).map(|(column, cell)| folded(cell, column.fold)).collect();
-            let lines = folded.iter().map(Vec::len).max().unwrap_or(0);
-            return (0..lines).try_for_each(|line| {
-                let cells: Vec<&str> =
-                    folded.iter().map(|cell| cell.get(line).map_or("", String::as_str)).collect();
-                self.write_line(&layout.columns, &cells)
-            });
+            let bands = layout.banded(&layout.columns).zip(layout.banded(&folded));
+            for ((indent, columns), (_, folded)) in bands {
+                let lines = folded.iter().map(Vec::len).max().unwrap_or(0);
+                for line in 0..lines {
+                    let cells: Vec<&str> =
+                        folded.iter().map(|cell| cell.get(line).map_or("", String::as_str)).collect();
+                    self.write_line(indent, columns, &cells)?;
+                }
+            }
+            return Ok(());
         }
         let names: Vec<String> = layout.columns.iter().map(|column| column.name.concat()).collect();
         let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
@@ -256,6 +314,47 @@ impl Cell {
 }
 
 impl Layout {
+    /// A layout with one line a row.
+    fn straight(headings: usize, columns: Vec<Column>) -> Self {
+        Self { headings, bands: vec![columns.len()], columns, is_turned: false }
+    }
+
+    /// With as many lines a row as the screen's width asks for, if those are few.
+    fn in_bands(headings: usize, mut columns: Vec<Column>, width: usize, most: usize) -> Option<Self> {
+        let mut bands = vec![0];
+        let mut used = 0;
+        for column in &mut columns {
+            let room = width.checked_sub(INDENT).filter(|room| *room >= MIN_FOLD)?;
+            if column.width() > room {
+                if column.is_numeric || column.width() > column.cells {
+                    return None;
+                }
+                column.fold = Some(room);
+            }
+            let in_band = bands.last_mut()?;
+            let needed = column.width() + if *in_band > 0 { GAP } else { 0 };
+            if used + needed > width {
+                bands.push(1);
+                used = INDENT + column.width();
+            } else {
+                *in_band += 1;
+                used += needed;
+            }
+        }
+        (bands.len() <= most).then_some(Self { headings, columns, bands, is_turned: false })
+    }
+
+    /// What belongs to the columns, by the lines in which those stand, and how far each is indented.
+    fn banded<'c, T>(&self, cells: &'c [T]) -> impl Iterator<Item = (usize, &'c [T])> {
+        let mut from = 0;
+        let bands = self.bands.clone();
+        bands.into_iter().enumerate().map(move |(at, len)| {
+            let band = &cells[from..from + len];
+            from += len;
+            (if at == 0 { 0 } else { INDENT }, band)
+        })
+    }
+
     fn of(
         names: &[String],
         sample: &[Vec<Cell>],
@@ -277,18 +376,19 @@ impl Layout {
             (0..=leading).rev().find(|headings| *headings == 0 || is_worth(*headings, sample)).unwrap_or(0);
         let width = width.filter(|_| !sample.is_empty());
         let fits = |columns: &[Column]| width.is_none_or(|width| width_of(columns) <= width);
+        let leading = if sample.len() > MAX_LONE_HEADINGS && wanted < leading { wanted } else { leading };
         for coarser in 0..=MAX_COARSER {
             let mut columns = columns_of(coarser);
             for headings in [wanted, leading] {
                 if fits(&columns[headings..]) {
-                    return Self { headings, columns: columns.split_off(headings), is_turned: false };
+                    return Self::straight(headings, columns.split_off(headings));
                 }
                 let mut broken: Vec<Column> =
                     columns[headings..].iter().map(Column::with_broken_name).collect();
                 if fits(&broken) {
                     let width = width.unwrap_or(usize::MAX);
                     widen(&mut broken, &columns[headings..], width);
-                    return Self { headings, columns: broken, is_turned: false };
+                    return Self::straight(headings, broken);
                 }
             }
         }
@@ -296,10 +396,17 @@ impl Layout {
         for headings in [wanted, leading] {
             let mut folded: Vec<Column> = columns[headings..].iter().map(Column::with_broken_name).collect();
             if width.is_some_and(|width| fold_widest(&mut folded, width)) {
-                return Self { headings, columns: folded, is_turned: false };
+                return Self::straight(headings, folded);
             }
         }
-        Self { headings: 0, columns, is_turned: true }
+        let in_bands = |headings: usize| {
+            let broken = columns[headings..].iter().map(Column::with_broken_name).collect();
+            Self::in_bands(headings, broken, width?, MAX_BANDS)
+        };
+        if let Some(layout) = in_bands(wanted).or_else(|| in_bands(leading)) {
+            return layout;
+        }
+        Self { headings: 0, bands: vec![columns.len()], columns, is_turned: true }
     }
 }
 
@@ -323,6 +430,16 @@ fn folded(cell: String, fold: Option<usize>) -> Vec<String> {
         lines.extend(characters.chunks(fold).map(|part| part.iter().collect::<String>()));
     }
     lines
+}
+
+/// Whether a row is that of a stretch of wall time in which nothing arrived, as `--by 5m` gives them.
+fn is_idle(names: &[String], row: &[Cell]) -> bool {
+    let is_time = |text: &str| text.len() > 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[10] == b'T';
+    let is_stretch = matches!((names.first().map(String::as_str), row.first()),
+        (Some("scope"), Some(Cell::Text(scope))) if is_time(scope));
+    let mut counts =
+        names.iter().zip(row).filter(|(name, _)| ["offered", "requests", "n"].contains(&name.as_str()));
+    is_stretch && counts.next().is_some_and(|(_, count)| *count == Cell::Int(0))
 }
 
 /// Whether these columns hold one value for several rows, on the whole, and no value comes back later.
@@ -413,7 +530,7 @@ impl Sink for Table<'_> {
             .collect();
         if self.layout.is_some() {
             self.moments.show(&mut row);
-            return self.write(&row);
+            return self.take(&row);
         }
         self.sample_bytes += row.iter().map(Cell::len).sum::<usize>();
         self.sample.push(row);
@@ -425,6 +542,7 @@ impl Sink for Table<'_> {
 
     fn end(&mut self) -> Result<()> {
         self.begin(true)?;
+        self.write_idle()?;
         Ok(self.out.flush()?)
     }
 }

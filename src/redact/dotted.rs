@@ -2,19 +2,26 @@
 //!
 //! Most dotted names in an error are hosts, so a name is one unless it looks like something else.
 
+use super::words::is_common;
+
 /// What a dotted name of plain words begins with when it is code, a setting or a measure: Python's
 /// modules, those that its clients of engines use, sections of settings. Sorted.
-const ROOTS: [&str; 119] = [
+const ROOTS: [&str; 148] = [
     "admission",
     "aiodns",
     "aiohttp",
     "aiosignal",
+    "allocator",
     "anyio",
     "args",
     "array",
     "ast",
     "asyncio",
+    "attention",
+    "attn",
     "base64",
+    "block",
+    "blocks",
     "botocore",
     "builtins",
     "certifi",
@@ -36,13 +43,17 @@ const ROOTS: [&str; 119] = [
     "dataclasses",
     "datetime",
     "decimal",
+    "decoder",
     "distutils",
     "email",
+    "encoder",
     "encodings",
+    "engine",
     "engines",
     "etcd3",
     "exc",
     "exceptions",
+    "executor",
     "fastapi",
     "flashinfer",
     "functools",
@@ -63,12 +74,22 @@ const ROOTS: [&str; 119] = [
     "io",
     "ipaddress",
     "itertools",
+    "java",
+    "javax",
     "jax",
+    "jdk",
     "json",
+    "kernel",
+    "kotlin",
     "kwargs",
+    "layer",
+    "layers",
     "limits",
+    "loader",
     "logging",
     "math",
+    "mlp",
+    "model",
     "module",
     "monitoring",
     "mooncake",
@@ -82,6 +103,8 @@ const ROOTS: [&str; 119] = [
     "numpy",
     "openai",
     "operator",
+    "ops",
+    "optimizer",
     "orjson",
     "os",
     "packaging",
@@ -99,6 +122,9 @@ const ROOTS: [&str; 119] = [
     "retry",
     "routing",
     "runtime",
+    "sampler",
+    "scala",
+    "scheduler",
     "select",
     "self",
     "serving",
@@ -113,9 +139,13 @@ const ROOTS: [&str; 119] = [
     "struct",
     "subprocess",
     "sys",
+    "tensor",
     "tensorrt_llm",
     "threading",
+    "tokenizer",
     "torch",
+    "trainer",
+    "transformer",
     "transformers",
     "triton",
     "typing",
@@ -124,6 +154,7 @@ const ROOTS: [&str; 119] = [
     "uvicorn",
     "uvloop",
     "vllm",
+    "weights",
 ];
 
 /// What a file's name ends with. Those before the gap are no top-level domains.
@@ -207,6 +238,21 @@ const FILES: [&str; 74] = [
 /// Files whose endings are top-level domains, too: a name of two parts is a file.
 const FILES_OR_DOMAINS: [&str; 8] = ["cc", "md", "pl", "py", "rs", "sh", "so", "zip"];
 
+/// What a function is called, and no domain.
+const FUNCTIONS: [&str; 40] = [
+    "apply", "backward", "build", "call", "close", "connect", "create", "decode", "encode", "execute",
+    "fetch", "forward", "free", "generate", "get", "handle", "init", "join", "load", "loop", "main", "next",
+    "open", "parse", "poll", "prefill", "process", "put", "read", "recv", "run", "schedule", "send", "set",
+    "start", "step", "stop", "submit", "update", "write",
+];
+
+/// Words of models and programs that are numbered: `block.attn2` is no host.
+const NUMBERED: [&str; 36] = [
+    "arg", "attn", "bf", "bias", "block", "case", "chunk", "conv", "dense", "embed", "expert", "fc", "float",
+    "fp", "gate", "head", "int", "layer", "linear", "ln", "mlp", "norm", "page", "param", "part", "pass",
+    "pool", "proj", "qkv", "relu", "rev", "stage", "step", "test", "uint", "weight",
+];
+
 /// Last parts that make a host of whatever stands before them.
 const DOMAINS: [&str; 46] = [
     "ai",
@@ -274,7 +320,7 @@ pub(super) fn is_host(name: &str, before: &str, after: &str) -> bool {
         // `gpu7.rack-3`, and neither `torch.float16` nor `Qwen2.5-7B`.
         let is_label = last.starts_with(char::is_alphabetic) && !last.contains('_');
         return is_label
-            && is_machine(first)
+            && (is_machine(first) || is_numbered_place(&parts))
             && !is_root(first)
             && !name.contains('_')
             && !before.ends_with('/');
@@ -293,8 +339,37 @@ pub(super) fn is_host(name: &str, before: &str, after: &str) -> bool {
     let is_class = is_mixed(last)
         || parts.iter().any(is_humped)
         || !last.contains(char::is_lowercase) && last.contains(char::is_uppercase) && is_mixed(name);
-    let is_code = parts.iter().any(|part| part.contains('_')) || after.starts_with('(') || is_class;
+    let is_function = parts.len() == 2 && FUNCTIONS.binary_search(last).is_ok() && !has_machine;
+    let is_code =
+        parts.iter().any(|part| part.contains('_')) || after.starts_with('(') || is_class || is_function;
     !is_code || (has_machine && !is_class && !name.contains('_'))
+}
+
+/// `mars.rack2`, `zeus.dc-1`: a plain word, and a place with a number.
+fn is_numbered_place(parts: &[&str]) -> bool {
+    let Some((last, first)) = parts.split_last() else { return false };
+    let stem = last.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+    let is_plain = |part: &&str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase())
+            && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    first.iter().all(|part| is_plain(part) && part.len() > 1 && !is_common(part))
+        && stem.len() > 1
+        && stem.bytes().all(|byte| byte.is_ascii_lowercase())
+        && NUMBERED.binary_search(&stem).is_err()
+        && !FILES.contains(last)
+        && !FILES.contains(&stem)
+}
+
+/// `scheduler.step:412`: a line within a function, and no port of a host.
+pub(super) fn is_line_of_code(name: &str, number: &str) -> bool {
+    let Some((first, last)) = name.split_once('.') else { return false };
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'_'));
+    let last = last.rsplit('.').next().unwrap_or(last);
+    let is_function = FUNCTIONS.binary_search(&last).is_ok();
+    // Where services listen below 1000.
+    let is_service = matches!(number, "22" | "53" | "80" | "88" | "111" | "389" | "443" | "636" | "853");
+    is_plain && !is_domain(name) && (is_function || (is_root(first) && number.len() < 4 && !is_service))
 }
 
 /// Whether the name ends as the names of hosts alone do.
@@ -353,6 +428,8 @@ mod tests {
     #[test]
     fn lists_are_sorted() {
         assert!(ROOTS.is_sorted());
+        assert!(FUNCTIONS.is_sorted());
+        assert!(NUMBERED.is_sorted());
     }
 
     #[test]

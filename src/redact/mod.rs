@@ -29,6 +29,7 @@ pub mod shapes;
 pub mod sink;
 mod source;
 pub mod strings;
+mod users;
 mod wording;
 mod words;
 

@@ -9,7 +9,7 @@ use super::fields::Role;
 use super::shapes::{Shape, any_shape_at, each_url_host, ipv4, is_name, is_word, next_place, word_end};
 use super::strings::each_string;
 use super::wording::told_at;
-use super::words::is_common;
+use super::words::{is_common, is_user_everywhere};
 
 /// How a pseudonym of an engine begins.
 pub const PSEUDONYM: &str = "engine-";
@@ -74,13 +74,14 @@ impl Names {
                         self.learn_host(name);
                     }
                 }
-                Shape::User => match found.split_once('@') {
+                Shape::User => match found.split_once('@').or_else(|| found.split_once("%40")) {
                     Some((user, host)) => {
+                        let user = user.split([':', '%']).next().unwrap_or(user);
                         self.learn_user(user.trim_end_matches(['\'', '"', '`']));
-                        let host = host.trim_start_matches(['\'', '"', '`']);
-                        self.learn_host(host.split(':').next().unwrap_or(host));
+                        let host = host.trim_start_matches(['\'', '"', '`', '[']);
+                        self.learn_host(host.split([':', ']']).next().unwrap_or(host));
                     }
-                    None => self.learn_user(found),
+                    None => self.learn_user(found.rsplit('\\').next().unwrap_or(found)),
                 },
                 Shape::Url => {
                     let authority = found.split_once("//").map_or("", |(_, rest)| rest);
@@ -120,10 +121,8 @@ impl Names {
 
     /// Learns a user, unless every machine has one who is called so.
     fn learn_user(&mut self, name: &str) {
-        const EVERYWHERE: [&str; 8] =
-            ["admin", "daemon", "git", "nobody", "postgres", "root", "service", "ubuntu"];
         let is_someone = name.contains(char::is_alphabetic) && name.chars().count() > 2;
-        if is_someone && !is_common(&name.to_lowercase()) && !EVERYWHERE.contains(&name) {
+        if is_someone && !is_common(&name.to_lowercase()) && !is_user_everywhere(name) {
             self.users.insert(name.to_lowercase());
         }
     }

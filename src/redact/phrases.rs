@@ -1,7 +1,7 @@
 //! The wordings that tell a host or a user, in lower case: [`super::wording`] reads them.
 
 /// What ends before `=` or `:`, whole words, and makes a host of what stands after it.
-pub(super) const STRONG_KEYS: [&str; 44] = [
+pub(super) const STRONG_KEYS: &[&str] = &[
     "host",
     "hostname",
     "host name",
@@ -46,38 +46,36 @@ pub(super) const STRONG_KEYS: [&str; 44] = [
     "qtype=a name",
     "qtype=aaaa name",
     "qtype=srv name",
+    "server-name",
+    "host-name",
+    "node-name",
+    "pod-name",
+    "rhost",
+    "authority",
+    "nodelist",
+    "batchhost",
+    "served-by",
+    "forwarded-for",
+    "via",
+    "found for name",
+    "name does not exist",
+    "to the question",
+    "resolve call failed",
+    "certificate subject",
+    "dc",
+    "node failure on",
+    "peer certificate",
 ];
 
 /// The same, of a machine if it is called like one; after `=`, or quoted, of every host.
-pub(super) const WEAK_KEYS: [&str; 24] = [
-    "node",
-    "server",
-    "peer",
-    "target",
-    "endpoint",
-    "remote",
-    "upstream",
-    "backend",
-    "pod",
-    "domain",
-    "src",
-    "dst",
-    "worker",
-    "ip",
-    "instance",
-    "agent",
-    "origin",
-    "proxy",
-    "authority",
-    "replica",
-    "shard",
-    "leader",
-    "rank",
+pub(super) const WEAK_KEYS: &[&str] = &[
+    "node", "server", "peer", "target", "endpoint", "remote", "upstream", "backend", "pod", "domain", "src",
+    "dst", "worker", "ip", "instance", "agent", "origin", "proxy", "replica", "shard", "leader", "rank",
     "listener",
 ];
 
 /// What stands before a list of hosts.
-pub(super) const LIST_KEYS: [&str; 15] = [
+pub(super) const LIST_KEYS: &[&str] = &[
     "hosts",
     "hostnames",
     "servers",
@@ -93,13 +91,17 @@ pub(super) const LIST_KEYS: [&str; 15] = [
     "upstreams",
     "instances",
     "machines",
+    "presented",
+    "subjectaltnames",
+    "alternative names",
+    "altnames",
 ];
 
 /// Machines are named before what failed, too: `srun: error: gpu-node-7: task 0`.
-pub(super) const HARDLY_KEYS: [&str; 6] = ["error", "refused", "timed out", "failed", "unreachable", "lost"];
+pub(super) const HARDLY_KEYS: &[&str] = &["error", "refused", "timed out", "failed", "unreachable", "lost"];
 
 /// What ends right before a host's name.
-pub(super) const STRONG_PHRASES: [&str; 92] = [
+pub(super) const STRONG_PHRASES: &[&str] = &[
     "connect to",
     "connects to",
     "connecting to",
@@ -132,7 +134,6 @@ pub(super) const STRONG_PHRASES: [&str; 92] = [
     "not resolve",
     "errors resolving",
     "resolution failed for",
-    "resolution of",
     "resolution error for",
     "name resolution",
     "name resolution for",
@@ -192,10 +193,49 @@ pub(super) const STRONG_PHRASES: [&str; 92] = [
     "verification failed for",
     "server can't find",
     "wanted to match",
+    "name resolution of",
+    "dns resolution of",
+    "host resolution of",
+    "address resolution of",
+    "is valid for",
+    "only valid for",
+    "name matching",
+    "certificate subject name",
+    "certificate common name",
+    "subjectaltname does not match",
+    "dnsname",
+    "issued to",
+    "sni",
+    "server name",
+    "the query",
+    "port in address",
+    "colons in address",
+    "{ name: name",
+    "dns error: could not find",
+    "resolution failure for",
+    "resolve server",
+    "disconnect from",
+    "disconnected from",
+    "tunnel to",
+    "forwarding to",
+    "forwarded to",
+    "connection from",
+    "connections from",
+    "call from",
+    "reached from",
+    "node failure on",
+    "via: 1.0",
+    "via: 1.1",
+    "via: http/1.1",
+    "proxying to",
+    "traceroute to",
+    "returned certificate for",
+    "certificate belongs to",
+    "invalid dns name",
 ];
 
 /// What ends right before a host's name in quotes.
-pub(super) const QUOTED_PHRASES: [&str; 31] = [
+pub(super) const QUOTED_PHRASES: &[&str] = &[
     "host",
     "hostname",
     "host name",
@@ -227,10 +267,20 @@ pub(super) const QUOTED_PHRASES: [&str; 31] = [
     "connection",
     "tls for",
     "instance",
+    "subject name",
+    "common name",
+    "matched cert's",
+    "authority certificate",
+    "valid for name",
+    "domain name",
+    "nodes",
+    "service",
+    "services",
+    "endpoints",
 ];
 
 /// What ends right before a name that is a machine's if it is called like one.
-pub(super) const WEAK_PHRASES: [&str; 37] = [
+pub(super) const WEAK_PHRASES: &[&str] = &[
     "host",
     "hostname",
     "server",
@@ -271,10 +321,11 @@ pub(super) const WEAK_PHRASES: [&str; 37] = [
 ];
 
 /// What can end before a machine whose name ends in a number.
-pub(super) const HARDLY_PHRASES: [&str; 8] = ["to", "on", "at", "from", "for", "via", "against", "through"];
+pub(super) const HARDLY_PHRASES: &[&str] =
+    &["to", "on", "at", "from", "for", "via", "against", "through", "resolution of"];
 
 /// What begins right after a host's name, a quote between them or not.
-pub(super) const AFTER: [&str; 20] = [
+pub(super) const AFTER: &[&str] = &[
     ": name or service not known",
     ": no such host",
     ": temporary failure in name resolution",
@@ -295,10 +346,20 @@ pub(super) const AFTER: [&str; 20] = [
     ": nxdomain",
     ".: nxdomain",
     ": servfail",
+    "/<unresolved>",
+    ": missing port in address",
+    ": too many colons in address",
+    ": task ",
+    ": tasks ",
+    " cancelled at",
+    ", request: ",
+    ". in a:",
+    ". in aaaa",
+    ". in srv",
 ];
 
 /// What happens to a host: behind a name behind one of [`WEAK_PHRASES`] it is sure.
-pub(super) const HAPPENS: [&str; 21] = [
+pub(super) const HAPPENS: &[&str] = &[
     " is ",
     " unreachable",
     " not found",
@@ -320,13 +381,200 @@ pub(super) const HAPPENS: [&str; 21] = [
     " port ",
     ": connection refused",
     " has ",
+    " exited",
+    " not verified",
+    " mismatch",
+    " doesn't match",
+    " left the ",
+    " restarted",
+    " rebooted",
+    ": no ",
+    ": not ",
+    ": connection ",
+    " presented ",
+    " requires ",
+    " died",
+    " is not ",
+    " missed",
 ];
 
 /// What ends right before a user's name.
-pub(super) const USER_KEYS: [&str; 9] =
-    ["user", "username", "user name", "user_name", "login", "logname", "owner", "uname", "userid"];
+pub(super) const USER_KEYS: &[&str] = &[
+    "user",
+    "username",
+    "user name",
+    "user_name",
+    "login",
+    "logname",
+    "owner",
+    "uname",
+    "userid",
+    "ruser",
+    "uid",
+    "principal",
+    "no such user",
+    "unknown user",
+];
 
-pub(super) const USER_PHRASES: [&str; 5] = ["for user", "as user", "by user", "of user", "invalid user"];
+pub(super) const USER_PHRASES: &[&str] = &[
+    "for user",
+    "as user",
+    "by user",
+    "of user",
+    "invalid user",
+    "from user",
+    "publickey for",
+    "password for",
+    "unknown user",
+    "no such user",
+    "run by",
+    "owned by",
+    "principal",
+    "started by",
+    "logged in as",
+    "running as",
+    "submitted by",
+    "publickey) for",
+];
 
 /// What ends right before the name of a user's folder.
-pub(super) const HOMES: [&str; 6] = ["home", "homes", "users", "user", "scratch", "nethome"];
+pub(super) const HOMES: &[&str] = &["home", "homes", "users", "user", "scratch", "nethome"];
+
+/// What happens to a user: behind a name behind `user` it is sure.
+pub(super) const USER_HAPPENS: &[&str] = &[
+    " not allowed",
+    " does not exist",
+    " is not ",
+    " has no ",
+    " has not ",
+    " not found",
+    " logged ",
+    " cannot ",
+    " may not ",
+    " is locked",
+    " is disabled",
+];
+
+/// What can end before any word, and before a machine's name: one that no text knows is taken for that.
+pub(super) const LIKELY_PHRASES: &[&str] = &[
+    "from",
+    "at",
+    "on",
+    "via",
+    "against",
+    "through",
+    "waiting for",
+    "data for",
+    "record for",
+    "up a for",
+    "aaaa for",
+    "certificate for",
+    "certificate of",
+    "certificate cn",
+    "belongs to",
+    "check of",
+    "probe of",
+    "url of",
+    "address of",
+    "dns name",
+    "such domain",
+    "up (",
+    "gateway",
+    "hosts",
+    "domain",
+    "sentinel",
+    "ssh",
+    "scp",
+    "rsync",
+    "dialing",
+    "econnrefused",
+    "econnreset",
+    "etimedout",
+    "ehostunreach",
+    "enetunreach",
+    "eai_noname",
+    "only for",
+    "connection with",
+    "handshake with",
+    "session with",
+    "in sync with",
+];
+
+/// What goes to a machine: `send to`, and not `unable to`.
+pub(super) const GOES_TO: &[&str] = &[
+    "access",
+    "assigned",
+    "attach",
+    "bind",
+    "bound",
+    "call",
+    "close",
+    "connect",
+    "connected",
+    "connecting",
+    "connection",
+    "copy",
+    "dial",
+    "dispatch",
+    "dispatched",
+    "failover",
+    "forward",
+    "handoff",
+    "join",
+    "leg",
+    "link",
+    "migrate",
+    "move",
+    "moved",
+    "path",
+    "proxy",
+    "push",
+    "pushed",
+    "reply",
+    "request",
+    "retried",
+    "route",
+    "routed",
+    "send",
+    "sending",
+    "sent",
+    "socket",
+    "stream",
+    "switch",
+    "talk",
+    "talking",
+    "transfer",
+    "transferring",
+    "upload",
+    "write",
+    "writing",
+];
+
+/// What happens to a machine that a text begins with.
+pub(super) const SUBJECT_HAPPENS: &[&str] = &[
+    " timed out",
+    " refused",
+    " is not responding",
+    " not responding",
+    " is not reachable",
+    " not reachable",
+    " is dead",
+    " died",
+    " crashed",
+    " went away",
+    " unreachable",
+    " not connected",
+    " is down",
+    " rebooted",
+    ": connection refused",
+    ": connection reset",
+    ": connection timed out",
+    ": timed out",
+    ": network is unreachable",
+    ": host is down",
+    ": no route",
+    " - connection refused",
+    " connection refused",
+    ": broken pipe",
+    "::",
+];

@@ -7,6 +7,7 @@
 use std::net::Ipv6Addr;
 
 use super::wording::{Told, told_at};
+use super::words::is_counted;
 use super::{dotted, is_pseudonym};
 
 /// What a part of a text looks like.
@@ -210,7 +211,12 @@ fn host_port(text: &str, at: usize) -> Option<usize> {
     if dotted::is_file(&text[at..colon]) || is_behind_dot(text, at) || is_hour_of_day(&text[at..colon]) {
         return None;
     }
-    let has_letter = text[at..colon].chars().any(char::is_alphabetic);
+    let name = &text[at..colon];
+    if !name.starts_with(is_word) || is_counted(name) || dotted::is_line_of_code(name, &text[colon + 1..end])
+    {
+        return None;
+    }
+    let has_letter = name.chars().any(char::is_alphabetic);
     (has_letter && ipv6(text, colon + 1).is_none()).then_some(end)
 }
 
@@ -222,24 +228,50 @@ fn is_hour_of_day(text: &str) -> bool {
     text.len() == form.len() && text.bytes().zip(form.bytes()).all(is_alike)
 }
 
-/// The end of `user@host`, its port included; also of `'user'@'host'`.
+/// The end of `user@host`, its port included; also of `'user'@'host'`, `user:password@host`, `user@[address]` and
+/// `user%40domain@host`.
 fn user_at_host(text: &str, at: usize) -> Option<usize> {
     const QUOTES: [char; 3] = ['\'', '"', '`'];
     let user = bounded_end(text, at, LONGEST_NAME, |c| is_name(c) || c == '+');
-    let sign = text[user..].strip_prefix(QUOTES).unwrap_or(&text[user..]);
+    if user == at || &text[at..user] == "sha256" {
+        return None;
+    }
+    if text[user..].starts_with("%40") {
+        let end = name_or_address_end(text, user + 3)?;
+        let host = text[end..].strip_prefix('@').and_then(|_| name_or_address_end(text, end + 1));
+        let end = host.unwrap_or(end);
+        return Some(port(text, end).unwrap_or(end));
+    }
+    let is_password =
+        |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '`' | '/' | '@' | '<' | '>' | ',');
+    let password = match text[user..].starts_with(':') {
+        true => bounded_end(text, user + 1, LONGEST_ADDRESS, is_password),
+        false => user,
+    };
+    let sign = text[password..].strip_prefix(QUOTES).unwrap_or(&text[password..]);
     let host = sign.strip_prefix('@')?;
-    let host = if sign.len() < text.len() - user { host.strip_prefix(QUOTES).unwrap_or(host) } else { host };
+    let is_quoted = sign.len() < text.len() - password;
+    let host = if is_quoted { host.strip_prefix(QUOTES).unwrap_or(host) } else { host };
     let from = text.len() - host.len();
-    let end = bounded_end(text, from, LONGEST_NAME, is_name);
-    let end = from + text[from..end].trim_end_matches('.').len();
+    let end = name_or_address_end(text, from)?;
     let is_version = || {
         let number = text[from..end].strip_prefix('v').unwrap_or(&text[from..end]);
         number.starts_with(|c: char| c.is_ascii_digit()) && ipv4(text, from) != Some(end)
     };
-    let is_user =
-        user > at && end > from && &text[at..user] != "sha256" && !text[from..end].starts_with("sha256");
     let is_number = is_version() && !text[from..end].contains('-');
-    (is_user && !is_number).then(|| port(text, end).unwrap_or(end))
+    (!text[from..end].starts_with("sha256") && !is_number).then(|| port(text, end).unwrap_or(end))
+}
+
+/// The end of a host's name, or of what stands in brackets instead of one.
+fn name_or_address_end(text: &str, from: usize) -> Option<usize> {
+    if let Some(inside) = text[from..].strip_prefix('[') {
+        let len = inside.bytes().take(LONGEST_NAME).position(|byte| byte == b']')?;
+        let is_one = inside[..len].chars().all(|c| is_name(c) || matches!(c, ':' | '%'));
+        return (len > 0 && is_one).then_some(from + len + 2);
+    }
+    let end = bounded_end(text, from, LONGEST_NAME, is_name);
+    let end = from + text[from..end].trim_end_matches('.').len();
+    (end > from).then_some(end)
 }
 
 /// The end of a name with dots that is a host's. It begins at `at`, and not before.

@@ -5,11 +5,15 @@
 //! [common](super::words::is_common); a weak one only of what a machine can be called: letters with a digit among them.
 
 use super::phrases::{
-    AFTER, HAPPENS, HARDLY_KEYS, HARDLY_PHRASES, HOMES, LIST_KEYS, QUOTED_PHRASES, STRONG_KEYS,
-    STRONG_PHRASES, USER_KEYS, USER_PHRASES, WEAK_KEYS, WEAK_PHRASES,
+    AFTER, GOES_TO, HAPPENS, HARDLY_KEYS, HARDLY_PHRASES, LIKELY_PHRASES, LIST_KEYS, QUOTED_PHRASES,
+    STRONG_KEYS, STRONG_PHRASES, SUBJECT_HAPPENS, WEAK_KEYS, WEAK_PHRASES,
 };
 use super::shapes::{LONGEST_NAME, bounded_end, ipv4, is_name, is_word};
-use super::words::{is_called_machine, is_common, is_id, is_machine, is_numbered};
+use super::users;
+use super::words::{
+    is_called_machine, is_class_of_error, is_common, is_id, is_machine, is_numbered, is_time_zone,
+    is_unknown, is_user_everywhere,
+};
 
 /// What the words around a name tell of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,22 +58,32 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
         // Nothing stands around it: most strings are so.
         return is_called_machine(&name.to_lowercase()).then_some((Told::Host, end));
     }
-    // A placeholder names nobody.
-    if at > 0 && bytes[at - 1] == b'<' && bytes.get(end) == Some(&b'>') {
-        return None;
-    }
     let before = &text[floor(text, at.saturating_sub(BEFORE))..at];
     let before = before.to_ascii_lowercase();
     let after = &text[end..floor(text, (end + 40).min(text.len()))];
     let lower = name.to_lowercase();
+    // A placeholder names nobody, and `Certificate for <gpu7>` is none.
+    if at > 0 && bytes[at - 1] == b'<' && bytes.get(end) == Some(&b'>') {
+        let is_of_certificate =
+            ["certificate", "hostname", "host name"].iter().any(|what| before.contains(what));
+        let is_told = is_of_certificate
+            || ((is_unknown(name) || is_called_machine(&lower)) && is_likely(&before, after));
+        let is_host = is_told && !is_common(&lower) && !is_placeholder(&lower);
+        return is_host.then_some((Told::Host, end));
+    }
+    if is_class_of_error(name) || (is_time_zone(name) && is_behind_time(&before)) {
+        return None;
+    }
     let is_tilde = before.ends_with('~') && after.starts_with('/');
-    if (is_home(&before) || is_tilde) && lower.len() > 1 {
+    if (users::is_home(&before) || is_tilde) && lower.len() > 1 {
         return Some((Told::User, end));
     }
     let (head, is_quoted) = unquoted(&before);
+    let is_quoted = is_quoted || (head.ends_with('[') && after.starts_with(']'));
     let is_common = is_common(&lower);
-    if !is_common && tells_user(head, is_quoted) {
-        return Some((Told::User, end));
+    let is_user = users::told(head, is_quoted, after) || users::listed(&before);
+    if !is_common && !is_user_everywhere(name) && is_user {
+        return Some((Told::User, if is_quoted { users::end_with_domain(text, end) } else { end }));
     }
     let mut sure = if before.is_empty() { Sure::No } else { sure(head, is_quoted) };
     // `peer mars refused`, and `host mars` alone.
@@ -77,17 +91,20 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
         let is_alone = after.is_empty() || after.starts_with([',', ';', ')', '.', '\n']);
         let is_host = is_alone && ends_with_any(head.trim_end(), &["host", "hostname"]).is_some();
         let lower = after.to_ascii_lowercase();
-        if is_host || HAPPENS.iter().any(|what| lower.starts_with(what)) {
+        let is_range =
+            lower.strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        if is_host || is_range || HAPPENS.iter().any(|what| lower.starts_with(what)) {
             sure = Sure::Strong;
         }
     }
-    let sure = sure.max(sure_after(&before, after, is_quoted));
+    let sure = sure.max(sure_after(&lower, &before, after, is_quoted));
     let is_host = match sure {
         Sure::Strong => !is_common && name.len() > 1,
-        Sure::Weak => is_machine(&lower),
-        Sure::Hardly => is_numbered(&lower),
+        Sure::Weak => is_machine(&lower) || is_unknown(name),
+        Sure::Hardly => is_numbered(&lower) || (is_likely(head, after) && is_machine(&lower)),
         Sure::No => false,
     };
+    let is_host = is_host || ((is_unknown(name) || is_numbered(&lower)) && is_likely(head, after));
     (is_host || is_called_machine(&lower)).then_some((Told::Host, end))
 }
 
@@ -116,6 +133,8 @@ fn unquoted(before: &str) -> (&str, bool) {
 }
 
 fn sure(head: &str, is_quoted: bool) -> Sure {
+    // Of all names of a domain, `*.gpu7`.
+    let head = head.strip_suffix("*.").unwrap_or(head);
     // `valid for 'a', 'b'`, `either of 'a', 'b'`, `valid for a, not b`.
     let mut rest = head;
     for _ in 0..LISTED {
@@ -141,29 +160,30 @@ fn sure(head: &str, is_quoted: bool) -> Sure {
     if let Some(key) = trimmed.strip_suffix(['=', ':']).or_else(|| trimmed.strip_suffix("->")) {
         let is_assigned = trimmed.ends_with('=');
         let key = key.trim_end_matches([' ', '\'', '"', '\\', '`', ')']);
-        if ends_with_key(key, &STRONG_KEYS)
+        if ends_with_key(key, STRONG_KEYS)
             || (is_assigned && ends_with_key(key, &["name"]) && key.contains("dns"))
         {
             return Sure::Strong;
         }
-        if ends_with_key(key, &WEAK_KEYS) {
+        if ends_with_key(key, WEAK_KEYS) {
             return if is_quoted || is_assigned { Sure::Strong } else { Sure::Weak };
         }
-        return if ends_with_any(key, &HARDLY_KEYS).is_some() { Sure::Hardly } else { Sure::No };
+        return if ends_with_any(key, HARDLY_KEYS).is_some() { Sure::Hardly } else { Sure::No };
     }
     // `--host gpu7`, `dial tcp (gpu7`: a phrase ends at a blank, a quote or a bracket.
     if !is_spaced && !is_quoted && open.len() == head.len() {
         return Sure::No;
     }
     let phrase = trimmed.trim_end_matches('(');
-    if ends_with_any(phrase, &STRONG_PHRASES).is_some()
-        || (is_quoted && ends_with_any(phrase, &QUOTED_PHRASES).is_some())
+    if ends_with_any(phrase, STRONG_PHRASES).is_some()
+        || (is_quoted && ends_with_any(phrase, QUOTED_PHRASES).is_some())
         || is_log_time(phrase)
+        || is_behind_port(phrase)
     {
         Sure::Strong
-    } else if ends_with_any(phrase, &WEAK_PHRASES).is_some() {
+    } else if ends_with_any(phrase, WEAK_PHRASES).is_some() {
         Sure::Weak
-    } else if ends_with_any(phrase, &HARDLY_PHRASES).is_some() {
+    } else if ends_with_any(phrase, HARDLY_PHRASES).is_some() {
         Sure::Hardly
     } else {
         Sure::No
@@ -174,19 +194,20 @@ fn sure(head: &str, is_quoted: bool) -> Sure {
 fn is_list(head: &str) -> bool {
     let open = head.trim_end_matches(['(', '[', '{', ' ', '\'', '"']);
     open.strip_suffix([':', '='])
-        .is_some_and(|key| ends_with_key(key.trim_end_matches([' ', '\'', '"', '\\']), &LIST_KEYS))
+        .is_some_and(|key| ends_with_key(key.trim_end_matches([' ', '\'', '"', '\\']), LIST_KEYS))
 }
 
 /// What follows a name, and sometimes what opens before it.
-fn sure_after(before: &str, after: &str, is_quoted: bool) -> Sure {
+fn sure_after(name: &str, before: &str, after: &str, is_quoted: bool) -> Sure {
     let rest = after.trim_start_matches(['\'', '"', '`', '\\', ')']);
     let starts = |what: &str| {
         rest.as_bytes().get(..what.len()).is_some_and(|found| found.eq_ignore_ascii_case(what.as_bytes()))
     };
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    // `('gpu7', 8000)`, `(gpu7, 8000)`.
-    let is_pair = rest.strip_prefix(", ").is_some_and(|rest| {
-        let is_open = before.trim_end_matches(['\'', '"', '\\']).trim_end_matches('b').ends_with('(');
+    // `('gpu7', 8000)`, `(gpu7, 8000)`, `{"gpu7",8000}`.
+    let is_pair = rest.strip_prefix(',').is_some_and(|rest| {
+        let rest = rest.strip_prefix(' ').unwrap_or(rest);
+        let is_open = before.trim_end_matches(['\'', '"', '\\']).trim_end_matches('b').ends_with(['(', '{']);
         let port = digits(rest);
         is_open && (1..=5).contains(&port) && (is_quoted || (port > 1 && rest[port..].starts_with(')')))
     });
@@ -206,7 +227,23 @@ fn sure_after(before: &str, after: &str, is_quoted: bool) -> Sure {
     // `gpu7/10.0.0.5`, `gpu7 (10.0.0.5)`.
     let address = after.strip_prefix('/').or_else(|| after.strip_prefix(" ("));
     let is_resolved = address.is_some_and(|rest| ipv4(rest, 0).is_some());
+    // `peer gpu7<43211>` of NCCL, and not `array<1024>`.
+    let is_peer = after.strip_prefix('<').is_some_and(|rest| {
+        let port = digits(rest);
+        (4..=5).contains(&port)
+            && rest[port..].starts_with('>')
+            && ["peer ", "remote ", "to ", "from ", "by ", "with "].iter().any(|word| before.ends_with(word))
+    });
+    // `gpu7:/export`, and not `file:/x`.
+    let is_mount =
+        after.strip_prefix(":/").is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()))
+            && (before.is_empty() || before.ends_with(char::is_whitespace))
+            && !is_before_path(name);
     if is_pair
+        || is_peer
+        || is_mount
+        || ADDRESSES.iter().any(|start| before.ends_with(start))
+        || is_kind_of_resource(before, after)
         || is_share
         || is_bracketed
         || is_process
@@ -225,14 +262,14 @@ fn sure_after(before: &str, after: &str, is_quoted: bool) -> Sure {
 }
 
 /// Whether a text ends with one of the phrases, and with whole words.
-fn ends_with_any<'p>(text: &str, phrases: &[&'p str]) -> Option<&'p str> {
+pub(super) fn ends_with_any<'p>(text: &str, phrases: &[&'p str]) -> Option<&'p str> {
     phrases.iter().copied().find(|phrase| {
         text.strip_suffix(phrase).is_some_and(|before| !before.ends_with(|c: char| is_word(c) && c != '-'))
     })
 }
 
 /// As [`ends_with_any`], also as the last part of a key of several: `remote_host`, `node.host`.
-fn ends_with_key(text: &str, keys: &[&str]) -> bool {
+pub(super) fn ends_with_key(text: &str, keys: &[&str]) -> bool {
     keys.iter().any(|key| {
         text.strip_suffix(key).is_some_and(|before| {
             let is_long = key.len() > 3 && before.ends_with(|c: char| c.is_ascii_lowercase());
@@ -246,23 +283,75 @@ fn ends_with_key(text: &str, keys: &[&str]) -> bool {
     })
 }
 
-fn tells_user(head: &str, is_quoted: bool) -> bool {
-    let trimmed = head.trim_end_matches(['(', '[', '{']).trim_end();
-    match trimmed.strip_suffix(['=', ':']) {
-        Some(key) => ends_with_key(key.trim_end_matches([' ', '\'', '"', '\\', '`']), &USER_KEYS),
-        None => {
-            let is_spaced = trimmed.len() < head.len();
-            (is_quoted && is_spaced && ends_with_any(trimmed, &USER_KEYS).is_some())
-                || (is_spaced && ends_with_any(trimmed, &USER_PHRASES).is_some())
-        }
-    }
+/// Whether a machine can stand there as well as other things.
+fn is_likely(head: &str, after: &str) -> bool {
+    let open = head.trim_end_matches(['(', '[', '<']);
+    let phrase = open.trim_end();
+    let lower = after.to_ascii_lowercase();
+    let happens = lower.trim_start_matches([']', ')', '>', '"', '\'']);
+    // `[mars] connection refused`, `ucx: mars unreachable`.
+    let is_subject = (phrase.is_empty() || phrase.ends_with([':', ';', '.', ',']))
+        && SUBJECT_HAPPENS.iter().any(|what| happens.starts_with(what));
+    // `rank 3 (mars) failed`.
+    let is_aside = open.len() < head.len() && phrase.len() < open.len() && lower.starts_with([')', ']', '>']);
+    let is_going = phrase.strip_suffix(" to").is_some_and(|verb| ends_with_any(verb, GOES_TO).is_some());
+    is_subject
+        || is_aside
+        || (phrase.len() < head.len() && (is_going || ends_with_any(phrase, LIKELY_PHRASES).is_some()))
 }
 
-/// Whether a text ends with the folder of the users' folders: `/home/`, `C:\Users\`, with escapes.
-fn is_home(before: &str) -> bool {
-    let folder = before.trim_end_matches(['/', '\\']);
-    folder.len() < before.len()
-        && HOMES.iter().any(|home| folder.strip_suffix(home).is_some_and(|rest| rest.ends_with(['/', '\\'])))
+/// What stands for something in angle brackets, a redacted text's own included.
+fn is_placeholder(lower: &str) -> bool {
+    matches!(
+        lower,
+        "url" | "cut" | "user" | "unresolved" | "stderr" | "stdout" | "domain" | "ip" | "hostname"
+    )
+}
+
+/// What stands before a path and a colon, and is no host.
+fn is_before_path(lower: &str) -> bool {
+    matches!(
+        lower,
+        "file" | "path" | "jar" | "unix" | "zipfs" | "dir" | "folder" | "classpath" | "at" | "in" | "from"
+    ) || is_common(lower)
+}
+
+/// How libp2p writes the names of hosts.
+const ADDRESSES: [&str; 4] = ["/dns/", "/dns4/", "/dns6/", "/dnsaddr/"];
+
+/// `pod/decode-mars`, `node/mars`, as Kubernetes writes them, and no part of a longer path.
+fn is_kind_of_resource(before: &str, after: &str) -> bool {
+    let kinds = ["pod/", "pods/", "node/", "nodes/", "service/", "svc/", "endpoints/"];
+    let is_part = |start: &str| start.ends_with(|c: char| is_name(c) || matches!(c, '/' | '\\'));
+    !after.starts_with(['/', '.'])
+        && kinds.iter().any(|kind| before.strip_suffix(kind).is_some_and(|start| !is_part(start)))
+}
+
+/// `port 22 on`, also with an address and `or` after it.
+fn is_behind_port(phrase: &str) -> bool {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let phrase =
+        phrase.strip_suffix(" or").map_or(phrase, |phrase| phrase.trim_end_matches(is_number).trim_end());
+    phrase.strip_suffix(" on").is_some_and(|phrase| {
+        let port = phrase.trim_end_matches(|c: char| c.is_ascii_digit());
+        port.len() < phrase.len() && port.ends_with("port ")
+    }) || is_job_on(phrase)
+}
+
+/// `JOB 1234 ON`, `STEP 1234.0 ON`, as Slurm writes them.
+fn is_job_on(phrase: &str) -> bool {
+    phrase.strip_suffix(" on").is_some_and(|phrase| {
+        let what = phrase.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        what.len() < phrase.len() && (what.ends_with("job ") || what.ends_with("step "))
+    })
+}
+
+/// Whether a time of day ends before: `09:30:01 `, `18:43 `.
+fn is_behind_time(before: &str) -> bool {
+    let time = before.trim_end();
+    let is_time = |c: char| c.is_ascii_digit() || matches!(c, ':' | '.');
+    let digits = &time[time.trim_end_matches(is_time).len()..];
+    digits.len() >= 5 && digits.contains(':')
 }
 
 /// `Nov 30 09:30:01`, after which syslog names the host.

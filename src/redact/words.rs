@@ -9,6 +9,11 @@ use super::dotted;
 static COMMON: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("common_words.txt").split_whitespace().collect());
 
+/// Words that stand in many texts of programs and their manuals, besides those: what is none of them, and stands where
+/// machines do, may be one's name.
+static VOCABULARY: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("vocabulary.txt").split_whitespace().collect());
+
 /// Words with a number that are no machines.
 const KINDS: [&str; 40] = [
     "a100", "av1", "b200", "base64", "bf16", "c10d", "crc32", "cuda", "errno", "float16", "float32",
@@ -22,6 +27,192 @@ const MACHINES: [&str; 15] = [
     "box", "compute", "dgx", "ec2", "hgx", "host", "ip", "machine", "nid", "node", "rack", "server", "srv",
     "vm", "worker",
 ];
+
+/// What is counted or numbered: `layer:12` is no host with a port.
+const COUNTED: [&str; 137] = [
+    "attempt",
+    "attempts",
+    "avg",
+    "batch",
+    "bin",
+    "block",
+    "bucket",
+    "byte",
+    "bytes",
+    "char",
+    "chunk",
+    "code",
+    "col",
+    "column",
+    "count",
+    "cp",
+    "cpu",
+    "cuda",
+    "day",
+    "days",
+    "decode",
+    "depth",
+    "device",
+    "dim",
+    "dp",
+    "e2e",
+    "ep",
+    "epoch",
+    "errno",
+    "error",
+    "errors",
+    "exit",
+    "expert",
+    "failures",
+    "frame",
+    "gpu",
+    "group",
+    "head",
+    "height",
+    "hour",
+    "hours",
+    "id",
+    "idx",
+    "index",
+    "iter",
+    "iteration",
+    "itl",
+    "k",
+    "lane",
+    "layer",
+    "layers",
+    "leg",
+    "len",
+    "length",
+    "level",
+    "limit",
+    "line",
+    "lines",
+    "max",
+    "max_tokens",
+    "mean",
+    "median",
+    "min",
+    "minute",
+    "minutes",
+    "n",
+    "nr",
+    "num",
+    "number",
+    "offset",
+    "oom",
+    "order",
+    "p50",
+    "p90",
+    "p95",
+    "p99",
+    "p999",
+    "page",
+    "part",
+    "pass",
+    "pci",
+    "phase",
+    "pid",
+    "port",
+    "ports",
+    "pos",
+    "position",
+    "pp",
+    "prefill",
+    "protocol",
+    "rank",
+    "rc",
+    "req",
+    "request",
+    "requests",
+    "retries",
+    "retry",
+    "round",
+    "row",
+    "s",
+    "second",
+    "seconds",
+    "seed",
+    "seq",
+    "signal",
+    "size",
+    "slot",
+    "stage",
+    "status",
+    "std",
+    "step",
+    "steps",
+    "sum",
+    "temperature",
+    "tid",
+    "time",
+    "timeout",
+    "token",
+    "tokens",
+    "top_k",
+    "top_p",
+    "total",
+    "tp",
+    "tpot",
+    "try",
+    "ttft",
+    "ttl",
+    "version",
+    "wave",
+    "width",
+    "world",
+    "world_size",
+    "x",
+    "xid",
+    "y",
+    "year",
+    "z",
+];
+
+/// Users that every machine has.
+const EVERYWHERE: [&str; 8] = ["admin", "daemon", "git", "nobody", "postgres", "root", "service", "ubuntu"];
+
+/// Whether a number behind the word and a colon is no port.
+pub(super) fn is_counted(word: &str) -> bool {
+    COUNTED.binary_search(&&*word.to_lowercase()).is_ok()
+}
+
+/// Whether a user is called so everywhere, and so is nobody.
+pub(super) fn is_user_everywhere(name: &str) -> bool {
+    EVERYWHERE.contains(&name)
+}
+
+/// `NoRouteToHostException`, `OSError`: what a language calls an error.
+pub(super) fn is_class_of_error(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let is_error = ["Exception", "Error", "Failure"].iter().any(|end| last.ends_with(end));
+    last.starts_with(char::is_uppercase) && is_error
+}
+
+/// `UTC`, `CEST`: letters behind a time of day.
+pub(super) fn is_time_zone(name: &str) -> bool {
+    let is_upper = name.bytes().all(|byte| byte.is_ascii_uppercase());
+    matches!(name, "UTC" | "GMT" | "Z") || ((3..=5).contains(&name.len()) && is_upper && name.ends_with('T'))
+}
+
+/// Whether a word is written as hosts are, in small letters, and is none of any text's.
+pub(super) fn is_unknown(name: &str) -> bool {
+    let is_small = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    is_small && name.len() > 2 && name.split('-').any(|part| part.len() > 2 && !is_known(part))
+}
+
+/// Whether a word, or what it is a form of, stands in many texts.
+fn is_known(word: &str) -> bool {
+    let is_listed = |word: &str| VOCABULARY.contains(word) || is_common(word);
+    let endings = ["s", "es", "d", "ed", "ing", "ly", "er", "r", "or", "able", "ally", "ment", "ness", "ion"];
+    let stems = endings.iter().filter_map(|ending| word.strip_suffix(ending)).filter(|stem| stem.len() > 2);
+    is_listed(word)
+        || ["s", "d", "r", "ing"].iter().any(|ending| is_listed(&format!("{word}{ending}")))
+        || stems.into_iter().any(|stem| is_listed(stem) || is_listed(&format!("{stem}e")))
+        || ["un", "re", "de", "dis", "non", "pre", "sub", "mis", "in"]
+            .iter()
+            .any(|start| word.strip_prefix(start).is_some_and(|rest| rest.len() > 2 && is_listed(rest)))
+}
 
 /// Whether a word stands where hosts do, and names none.
 pub(super) fn is_common(word: &str) -> bool {
@@ -93,7 +284,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_sorted() {
+    fn lists_are_sorted() {
         assert!(KINDS.is_sorted());
+        assert!(COUNTED.is_sorted());
     }
 }

@@ -657,7 +657,39 @@ requests  retried  retry_rate  served_after_retry  attempts  attempts   s_total
         }
     }
     say(&format!("{} of {told} answers are turned at 80 columns: {turned:?}", turned.len()));
-    assert!(turned.len() <= 6, "{turned:?}");
+    assert_eq!(turned, [""; 0]);
+}
+
+#[test]
+fn point_24_stretches_in_which_nothing_arrived_are_one_line_for_eyes_alone() {
+    if !has_program("point_24_stretches_in_which_nothing_arrived_are_one_line_for_eyes_alone", "python3") {
+        return;
+    }
+    let lab = Lab::new();
+    // Two requests of one run, twenty minutes apart.
+    lab.write(
+        "j.jsonl",
+        [build("0.7.0"), terminal(RUN, "a", 1.0), terminal(RUN, "b", 1201.0)].join("\n") + "\n",
+    );
+    lab.ingest("j.jsonl");
+    let rates = |format: &str| lab.run(&["query", "rates", "--by", "1m", "--format", format]).exits(0);
+    let rows = rates("json").json();
+    let rows = rows.as_array().unwrap();
+    let is_idle = |row: &&Json| row["offered"] == 0;
+    let idle: Vec<&Json> = rows.iter().filter(is_idle).collect();
+    assert!(idle.len() >= 18, "{rows:?}");
+    let line = format!(
+        "{} and on to {}: nothing arrived ({} stretches)",
+        idle[0]["scope"].as_str().unwrap(),
+        idle[idle.len() - 1]["scope"].as_str().unwrap(),
+        idle.len()
+    );
+    for shown in [rates("table").stdout, on_terminal(&lab, 80, &["query", "rates", "--by", "1m"])] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+        assert!(shown.lines().count() < 12, "{shown}");
+    }
+    assert_eq!(rates("csv").stdout.lines().count(), rows.len() + 1);
+    assert_eq!(rates("markdown").stdout.lines().count(), rows.len() + 2);
 }
 
 #[test]
