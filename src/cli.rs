@@ -5,6 +5,7 @@ mod explain;
 mod forget;
 mod limits;
 mod parse;
+mod report;
 mod selection;
 mod shell;
 mod slo;
@@ -14,6 +15,7 @@ pub use explain::Explain;
 pub use forget::Forget;
 pub use limits::LimitFlags;
 pub use parse::{parse, shipped_command};
+pub use report::{Report, ReportFormat};
 pub use selection::SelectionFlags;
 pub use shell::{Completions, Man};
 pub use slo::{Slo, Solve, SolveFormat, Try};
@@ -102,6 +104,8 @@ enum Command {
     Check(Check),
     /// What the misses of a window come from, against an earlier one or another
     Explain(Explain),
+    /// One page to read and to pass on: how many met the targets, what went wrong, when and where
+    Report(Report),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),
     /// Tables, views and columns of the database, with what each means
@@ -518,6 +522,8 @@ pub enum Subcommanded {
     Check(Check),
     /// `explain`
     Explain(Explain),
+    /// `report`
+    Report(Report),
     /// `sql`
     Sql(Sql),
     /// `schema`

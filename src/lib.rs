@@ -28,6 +28,7 @@
 //! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |
 //! | a lake: Parquet that engines of many machines read | [`lake`], [`store::lake`] | SQL, answers |
 //! | the same question for another engine, over the tables and views of a lake | [`query::engine`], [`lake::views`] | files |
+//! | the report: figures, the drawing, the page | [`mod@report`] | how tables are filled |
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | names for a shell that completes a word | `store::known` | who asks |
 //! | answers as text | [`output`], [`text`] | where they come from |
@@ -45,6 +46,7 @@ pub mod lake;
 pub mod output;
 pub mod query;
 pub mod redact;
+pub mod report;
 pub mod selection;
 pub mod statistics;
 pub mod stdio;

@@ -41,6 +41,7 @@ pub fn parse() -> Result<Wanted> {
         Command::Compare(flags) => Subcommanded::Compare(flags),
         Command::Check(flags) => Subcommanded::Check(flags),
         Command::Explain(flags) => Subcommanded::Explain(flags),
+        Command::Report(flags) => Subcommanded::Report(flags),
         Command::Sql(flags) => Subcommanded::Sql(flags),
         Command::Schema(flags) => Subcommanded::Schema(flags),
         Command::Export(flags) => {

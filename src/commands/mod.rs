@@ -15,6 +15,7 @@ mod progress;
 mod query;
 mod redact;
 mod rejects;
+mod report;
 mod schema;
 mod show;
 mod slo;
@@ -65,6 +66,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         | Subcommanded::Show(_)
         | Subcommanded::Check(_)
         | Subcommanded::Explain(_)
+        | Subcommanded::Report(_)
         | Subcommanded::Export(_)
         | Subcommanded::Redact(_)
         | Subcommanded::Slo(_) => true,
@@ -82,6 +84,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Compare(flags) => compare::run(global, flags),
         Subcommanded::Check(flags) => check::run(global, flags),
         Subcommanded::Explain(flags) => explain::run(global, flags),
+        Subcommanded::Report(flags) => report::run(global, flags),
         Subcommanded::Sql(flags) => sql::run(global, flags),
         Subcommanded::Schema(flags) => schema::run(global, flags),
         Subcommanded::Export(wanted) => export::run(global, wanted),
@@ -108,6 +111,7 @@ fn warn_of_milliseconds(wanted: &Wanted) {
         Subcommanded::Slo(Slo::Set { ttft, tpot, .. }) => ([Some(*ttft), None], Some(*tpot)),
         Subcommanded::Show(flags) => ([flags.ttft, None], flags.tpot),
         Subcommanded::Compare(flags) => ([flags.ttft, None], flags.tpot),
+        Subcommanded::Report(flags) => ([flags.ttft, None], flags.tpot),
         Subcommanded::Check(flags) => {
             let limits = &flags.limits;
             ([flags.ttft, limits.largest_of("ttft_s")], flags.tpot.or(limits.largest_of("tpot_s")))

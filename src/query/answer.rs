@@ -2,13 +2,14 @@
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 
+use super::run::Sink;
 use super::{catalog, caveats, faster, params, run};
 use crate::selection::Selection;
 
 /// A whole answer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Answer {
     columns: Vec<String>,
     rows: Vec<Vec<Value>>,
@@ -34,6 +35,22 @@ pub fn ask(
     selection: &Selection,
     given: impl Fn(&str) -> Option<String>,
 ) -> Result<Answer> {
+    let mut answer = Answer::default();
+    answer.caveats = ask_into(connection, name, selection, given, &mut answer)?;
+    Ok(answer)
+}
+
+/// As [`ask`], with the rows given to a sink; what changes the meaning of the answer, in words.
+///
+/// # Errors
+/// As [`ask`], and what the sink fails with.
+pub fn ask_into(
+    connection: &mut Connection,
+    name: &str,
+    selection: &Selection,
+    given: impl Fn(&str) -> Option<String>,
+    sink: &mut dyn Sink,
+) -> Result<Vec<String>> {
     selection.install(connection)?;
     let query = catalog::shipped()?
         .into_iter()
@@ -41,8 +58,25 @@ pub fn ask(
         .with_context(|| format!("no query {name} ships"))?;
     let bound = params::bind(connection, &query, given)?;
     let caveats = caveats::of(connection, &query, &bound)?;
-    let (columns, rows) = run::collect(connection, faster::statement(&query, selection), &bound)?;
-    Ok(Answer { columns, rows, caveats })
+    run::run(connection, faster::statement(&query, selection), &bound, sink)?;
+    Ok(caveats)
+}
+
+/// Keeps what it is given.
+impl Sink for Answer {
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        self.columns = names.to_vec();
+        Ok(())
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        self.rows.push(cells.iter().map(|cell| (*cell).try_into()).collect::<std::result::Result<_, _>>()?);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl Answer {

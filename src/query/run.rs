@@ -49,6 +49,24 @@ const LOOKING_PRAGMAS: &[&str] = &[
     "table_xinfo",
 ];
 
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn kinds(&mut self, kinds: &[ColumnKind]) {
+        (**self).kinds(kinds);
+    }
+
+    fn columns(&mut self, names: &[String]) -> Result<()> {
+        (**self).columns(names)
+    }
+
+    fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
+        (**self).row(cells)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        (**self).end()
+    }
+}
+
 impl<S: Sink + ?Sized> Sink for Box<S> {
     fn kinds(&mut self, kinds: &[ColumnKind]) {
         (**self).kinds(kinds);

@@ -40,6 +40,7 @@ mod places;
 mod properties;
 mod redact;
 mod regressions;
+mod reporting;
 mod retry;
 mod rotation;
 mod solving;
