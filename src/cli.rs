@@ -104,7 +104,7 @@ enum Command {
     Check(Check),
     /// What the misses of a window come from, against an earlier one or another
     Explain(Explain),
-    /// One page to read and to pass on: how many met the targets, what went wrong, when and where
+    /// Write one page to read and to pass on, for a browser
     Report(Report),
     /// Run a SELECT of your own; it can only read
     Sql(Sql),

@@ -1,5 +1,7 @@
 //! `compare`: two selections side by side.
 
+use std::path::Path;
+
 use anyhow::Result;
 use chrono::Utc;
 use rusqlite::Connection;
@@ -12,6 +14,7 @@ use crate::output::{Format, comparison, sink};
 use crate::query::compare::{COLUMNS, Comparison, compare, sides};
 use crate::query::params::targets;
 use crate::query::run::Sink;
+use crate::report::comparison as comparison_page;
 use crate::selection::{self, Selection, expression};
 use crate::store::slos::Slo;
 use crate::text::{json_escaped, rounded};
@@ -28,6 +31,17 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
     let written = match flags.output.format {
+        Format::Table if is_page(flags.output.output.as_deref()) => {
+            let asked = comparison_page::Asked {
+                sides: &sides,
+                names,
+                compared: &compared,
+                targets: slo.as_ref(),
+                now: super::report::written_at()?,
+            };
+            let page = comparison_page::page(&mut connection, &asked)?;
+            target.writer().write_all(page.as_bytes()).map_err(Into::into)
+        }
         Format::Table => comparison::write(target.writer(), &compared, names, flags.all).map_err(Into::into),
         Format::Json => {
             let text = serde_json::to_string_pretty(&compared.as_json(names))?;
@@ -41,6 +55,14 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     target.finish()?;
     tell(&compared, slo.as_ref(), teller);
     Ok(Exit::Done)
+}
+
+/// Whether a file is a page by its name.
+fn is_page(file: Option<&Path>) -> bool {
+    let extension = file.and_then(Path::extension).and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        extension.eq_ignore_ascii_case("html") || extension.eq_ignore_ascii_case("htm")
+    })
 }
 
 /// The figures as rows, those of engines after the others.

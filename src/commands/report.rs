@@ -66,7 +66,7 @@ pub(super) fn run(global: &Global, flags: &Report) -> Result<Exit> {
 }
 
 /// When it is written: SOURCE_DATE_EPOCH, if that is set, so that the same database gives the same bytes.
-fn written_at() -> Result<DateTime<Utc>> {
+pub(super) fn written_at() -> Result<DateTime<Utc>> {
     let Some(epoch) = std::env::var_os("SOURCE_DATE_EPOCH").filter(|epoch| !epoch.is_empty()) else {
         return Ok(Utc::now());
     };

@@ -1,6 +1,7 @@
 //! `report`: one page to read and to pass on. What it shows is gathered by [`figures`](self), drawn by `plot`, and put
 //! together by `page` from its `sections`; it needs no script, no request, and no style sheet to be read.
 
+pub mod comparison;
 mod figures;
 mod markdown;
 mod page;

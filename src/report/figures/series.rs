@@ -104,6 +104,9 @@ pub(in crate::report) fn series(
         let Some(at) = axis.place(&row.text("scope")) else { continue };
         let (terminal, requests) = (row.text("terminal"), row.int("requests"));
         series.buckets[at].offered += requests;
+        if axis.is_wall && terminal == "completed" {
+            series.buckets[at].completed = requests;
+        }
         if matches!(terminal.as_str(), "rejected" | "expired") {
             away.add(at, &terminal, requests);
         }
@@ -163,18 +166,9 @@ impl Series {
             bucket.offered_per_s = bucket.offered as f64 / width_s;
         }
         if axis.is_wall {
-            for row in reader.ask("rates", &axis.selection, &[])?.rows() {
-                let Some(at) = axis.place(&row.text("scope")) else { continue };
-                let bucket = &mut self.buckets[at];
-                bucket.completed_per_s = row.real("completed_per_s").unwrap_or(0.0);
-                bucket.offered_per_s = row.real("offered_per_s").unwrap_or(bucket.offered_per_s);
-            }
-            for row in reader.ask("outcomes", &axis.selection, &[])?.rows() {
-                if let Some(at) =
-                    axis.place(&row.text("scope")).filter(|_| row.text("terminal") == "completed")
-                {
-                    self.buckets[at].completed = row.int("requests");
-                }
+            // By the whole bucket: by the time that a run was up in it, a run that touches one would have any rate.
+            for bucket in &mut self.buckets {
+                bucket.completed_per_s = bucket.completed as f64 / width_s;
             }
             return Ok(());
         }
@@ -201,7 +195,7 @@ impl Series {
         }
         let waits = reader.ask("queue-waits", &axis.selection, &[])?;
         let is_met = |stage: &&str| waits.rows().any(|row| row.text("stage") == **stage && row.int("n") > 0);
-        self.stages = STAGES[..3].iter().copied().filter(|stage| is_met(&stage)).collect();
+        self.stages = STAGES[..3].iter().copied().filter(|stage| is_met(stage)).collect();
         if self.stages.is_empty() {
             self.stages = vec![STAGES[3]];
         }

@@ -47,7 +47,7 @@ fn goodput(figures: &Figures) -> Markup {
     let width = figures.axis.width();
     let by = figures.axis.by();
     let sources = if figures.axis.is_wall {
-        vec![format!("query attainment {by}"), format!("query rates {by}")]
+        vec![format!("query attainment {by}")]
     } else {
         vec![format!(
             "query goodput --by all --bucket {} --band {}",

@@ -127,8 +127,7 @@ fn monitoring(figures: &Figures) -> Markup {
             words::outside(&row.text("stage"), words::ID),
             words::outside(&row.text("class"), words::ID),
             row.int("failures").to_string(),
-            row.real("longest_streak")
-                .map_or_else(|| words::NONE.to_owned(), |streak| crate::text::rounded(streak)),
+            row.real("longest_streak").map_or_else(|| words::NONE.to_owned(), crate::text::rounded),
             row.int("degraded").to_string(),
             maybe_duration(row.real("degraded_s")),
         ]

@@ -241,12 +241,7 @@ fn outcome(figures: &Figures, grid: &Grid) -> Markup {
     let by = figures.axis.by();
     let width = figures.axis.bucket_s;
     let sources = if figures.axis.is_wall {
-        vec![
-            format!("query attainment {by}"),
-            format!("query rates {by}"),
-            format!("query outcomes {by}"),
-            format!("query refusals {by}"),
-        ]
+        vec![format!("query attainment {by}"), format!("query outcomes {by}"), format!("query refusals {by}")]
     } else {
         vec![
             format!("query attainment {by}"),
@@ -319,21 +314,21 @@ fn rate_panel(figures: &Figures) -> Panel {
     const HEIGHT: f64 = 84.0;
     let largest =
         figures.series.buckets.iter().flat_map(|bucket| [bucket.offered_per_s, bucket.completed_per_s]);
-    let scale = Linear::to(largest.fold(0.0, f64::max));
-    let down = |value: f64| scale.down(value, HEIGHT);
-    let note = if figures.axis.is_wall {
-        "requests/s, by arrival"
-    } else {
-        "requests/s, by arrival (offered) and by end (completed)"
-    };
+    let largest = largest.fold(0.0, f64::max);
+    // Slow traffic is counted by the hour.
+    let (unit, by) = if largest < 0.1 { ("requests/h", 3600.0) } else { ("requests/s", 1.0) };
+    let scale = Linear::to(largest * by);
+    let down = |per_s: f64| scale.down(per_s * by, HEIGHT);
+    let which =
+        if figures.axis.is_wall { "by arrival" } else { "by arrival (offered) and by end (completed)" };
     Panel {
         title: "Rate".to_owned(),
-        note: note.to_owned(),
+        note: format!("{unit}, {which}"),
         height: HEIGHT,
         ticks: scale
             .ticks()
             .iter()
-            .map(|tick| (down(tick.value), crate::text::rounded(tick.value)))
+            .map(|tick| (scale.down(tick.value, HEIGHT), crate::text::rounded(tick.value)))
             .collect(),
         curves: vec![
             Curve::area(Tone::Ok, 0.35, areas(figures, |b| Some(down(b.completed_per_s)), |_| Some(HEIGHT))),

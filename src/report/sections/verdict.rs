@@ -178,6 +178,8 @@ fn list(findings: &[Finding]) -> Markup {
 
 /// A part of the bar has its number on it from this share on.
 const LABELLED: f64 = 0.07;
+/// On a narrow page, from this one on.
+const NARROW: f64 = 0.13;
 
 fn where_they_went(figures: &Figures) -> Markup {
     let Some(row) = figures.all.row("attainment") else { return html! {} };
@@ -203,11 +205,12 @@ fn where_they_went(figures: &Figures) -> Markup {
                 let middle = crate::report::plot::percent(x + 50.0 * part);
                 let (class, fill) =
                     if tone(kind).is_pale() { ("t-pale", "#16191d") } else { ("t-on", "#fff") };
+                let class = if part < NARROW { format!("{class} s") } else { class.to_owned() };
                 texts.text(
                     &middle,
                     19.0,
                     Anchor::Middle,
-                    class,
+                    &class,
                     &format!(r#"fill="{fill}" font-weight="600""#),
                     &text,
                 );
