@@ -30,6 +30,7 @@
 //! | a lake: Parquet that engines of many machines read | [`lake`], [`store::lake`] | SQL, answers |
 //! | the report: figures, the drawing, the page | [`mod@report`] | how tables are filled |
 //! | the same question for another engine, over the tables and views of a lake | [`query::engine`], [`lake::views`] | files |
+//! | the report: figures, the drawing, the page | [`mod@report`] | how tables are filled |
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | names for a shell that completes a word | `store::known` | who asks |
 //! | answers as text | [`output`], [`text`] | where they come from |

@@ -48,11 +48,13 @@ pub(super) struct Figure<'f> {
 impl Figure<'_> {
     pub(super) fn markup(self) -> Markup {
         let (heading, caption) = (format!("h-{}", self.id), format!("c-{}", self.id));
+        // On paper a figure that is longer than a sheet is made smaller.
+        let plot = if self.height > LONG_PX { "plot tall" } else { "plot" };
         html! {
             h3 id=(heading) { (self.title) }
             figure {
                 (self.key)
-                div.plot {
+                div class=(plot) {
                     @if self.above { svg width="100%" height="14" aria-hidden="true" {} }
                     svg.p width="100%" height=(number(self.height, 1)) overflow="visible" role="img"
                         aria-labelledby=(heading) aria-describedby=(caption)
@@ -63,6 +65,9 @@ impl Figure<'_> {
         }
     }
 }
+
+/// About what fits on a sheet beside heading and caption.
+const LONG_PX: f64 = 850.0;
 
 /// A line of a key, under a name or none.
 pub(super) fn key(name: &str, entries: &[Markup]) -> Markup {

@@ -424,7 +424,7 @@ fn odd_databases_have_a_page_too() {
     none.ingest(empty.to_str().unwrap());
     let page = report(&none, &TARGETS);
     check_form(&page, "no run");
-    assert!(page.contains("There is no run in the database."));
+    assert!(page.contains("Nothing was taken in: "), "{page}");
 
     let lab = Lab::new();
     lab.write("one.jsonl", format!("{}\n{}\n", build("0.7.0"), terminal("1795000000-a", "r", 5.0)));
@@ -526,4 +526,127 @@ fn statements_of_the_report_read_by_index() {
         seen += 1;
     }
     assert_eq!(seen, 7);
+}
+
+/// A journal of everything that makes a page long: runs, buckets, engines, ids, outages, messages, ends, bad lines.
+fn worst_journal() -> String {
+    let long = |name: &str, at: usize| format!("{name}{at}{}", "<&>".repeat(100));
+    let mut rows = Vec::new();
+    for run in 0..14 {
+        rows.push(build("0.7.0"));
+        let id = format!("{}-r{run}", 1_795_000_000 + 100_000 * run);
+        for at in 0..420 {
+            let arrived = 3.0 * at as f64;
+            let engine = (at + 31 * run) % 210;
+            rows.push(format!(
+                "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{id}\", \"rid\": \"{}\", \"arrived\": {arrived}, \
+                 \"duration_s\": {}.5, \"input_len\": {}, \"output_len\": {}, \"ttft_s\": {}, \"tpot_s\": {}, \"first_byte_s\": {}, \
+                 \"queue_wait_s\": 0.{}, \"queue_waits\": {{\"admission\": 0.{}, \"prefill\": 0.1{at}, \"decode\": 0.2{at}}}, \
+                 \"admission_price\": {{\"attempt\": 1, \"price_s\": 0.{}7}}, \"attempts\": 2, \"decode_attempts\": 1, \
+                 \"prefill_iid\": \"{}\", \"decode_iid\": \"{}\", \"crossed\": {}, \"terminal\": \"{}\", \"refused_cause\": \"{}\", \
+                 \"error\": \"{}\", \"attempt_failures\": [{{\"attempt\": 1, \"at\": {arrived}, \"phase\": \"prefill\", \
+                 \"prefill_iid\": \"{}\", \"error_type\": \"{}\", \"error_message\": \"{}\"}}]}}",
+                long("r", at),
+                at % 90,
+                1 << (at % 20),
+                at % 40,
+                0.001 * 1.03_f64.powi((at % 300) as i32),
+                0.0001 * 1.04_f64.powi((at * 7 % 250) as i32),
+                0.002 * 1.03_f64.powi((at % 300) as i32),
+                at % 97,
+                at % 89,
+                at % 83 + 1,
+                long("p", engine),
+                long("d", engine),
+                at % 2 == 0,
+                ["completed", "failed", "refused", "rejected", "expired", "completed", "odd"][at % 7],
+                long("cause", at % 30),
+                long("e", at % 60),
+                long("p", engine),
+                long("t", at % 20),
+                long("m", at % 200).replace(char::is_numeric, "x") + &"abcdefghij"[..at % 10],
+            ));
+            let event = |name: &str, at_s: f64, more: &str| {
+                format!(
+                    "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{id}\", \"event\": \"{name}\", \
+                     \"at\": {at_s}{more}}}"
+                )
+            };
+            let iid = format!(", \"iid\": \"{}\", \"cause\": \"{}\"", long("p", engine), long("c", at % 9));
+            rows.push(event("engine_ejected", arrived, &iid));
+            rows.push(event("engine_readmitted", arrived + 1.0, &iid));
+            rows.push(event("engine_hold_started", arrived, &format!("{iid}, \"kind\": \"timed\"")));
+            rows.push(event("below_floor", arrived, ", \"live_prefill\": 0, \"min_prefill\": 1"));
+            rows.push(event("below_floor_recovered", arrived + 0.5, ""));
+            let reason = format!(
+                ", \"prefill\": 1, \"decode\": 2, \"by\": \"reactive\", \"reason\": \"{}\", \"result\": \"applied\", \"applied\": true",
+                long("why", at % 40)
+            );
+            rows.push(event("controller_decision", arrived, &reason));
+            let stage =
+                format!(", \"stage\": \"{}\", \"class\": \"{}\"", long("s", at % 9), long("k", at % 7));
+            rows.push(event("monitoring_degraded", arrived, &stage));
+            rows.push(event("monitoring_recovered", arrived + 0.7, ""));
+            let lifecycle =
+                format!(", \"action\": \"{}\", \"iid\": \"{}\"", long("a", at % 9), long("p", engine));
+            rows.push(event(
+                "engine_lifecycle",
+                1_795_000_000.0 + 100_000.0 * run as f64 + arrived,
+                &lifecycle,
+            ));
+        }
+    }
+    rows.join("\n") + "\n"
+}
+
+#[test]
+fn no_database_makes_a_page_of_two_megabytes() {
+    let lab = Lab::new();
+    lab.write("worst.jsonl", worst_journal());
+    lab.ingest("worst.jsonl");
+    let page = report(&lab, &[&TARGETS[..], &["--min-attainment", "0.9", "--bucket", "1"]].concat());
+    check_form(&page, "the worst");
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    assert!(page.len() > 300_000, "{} bytes are not the worst", page.len());
+    assert!(page.contains("would have been more than 720"));
+}
+
+#[test]
+fn a_comparison_is_a_page_where_its_file_is_one() {
+    let lab = sample();
+    let compare = ["compare", "1795977782-3db97943", "1795977784-c51997f7"];
+    lab.run(&[&compare[..], &TARGETS, &["-o", "diff.html"]].concat()).exits(0);
+    let page = std::fs::read_to_string(lab.path("diff.html")).unwrap();
+    check_form(&page, "a comparison");
+    let told: Value = serde_json::from_str(
+        &lab.run(&[&compare[..], &TARGETS, &["--format", "json"]].concat()).exits(0).stdout,
+    )
+    .unwrap();
+    let all = tables(&page);
+    let rows = &table(&all, "All requests", "").rows[1..];
+    let figures = told["figures"].as_array().unwrap();
+    let mut checked = 0;
+    for row in rows {
+        let figure = figures
+            .iter()
+            .find(|figure| figure["figure"] == row[0].as_str())
+            .unwrap_or_else(|| panic!("{row:?}"));
+        assert_eq!(row[6], figure["verdict"].as_str().unwrap(), "{row:?}");
+        for (cell, side) in [(&row[1], "a"), (&row[2], "b")] {
+            let is_share = row.iter().any(|cell| cell.ends_with('%'));
+            let is_told = if is_share {
+                is_share_or_none(cell, &figure[side])
+            } else {
+                is_duration(cell, &figure[side])
+            };
+            assert!(is_told, "{row:?}: {side} of {figure}");
+        }
+        checked += 1;
+    }
+    assert!(checked > 20, "{checked}");
+    assert!(page.contains("TTFT of completed requests") && page.contains("Attainment against offered rate"));
+}
+
+fn is_share_or_none(cell: &str, value: &Value) -> bool {
+    if value.is_null() { cell == "–" } else { is_share(cell, value) }
 }
