@@ -3,6 +3,7 @@
 mod complete;
 mod explain;
 mod forget;
+mod lake;
 mod limits;
 mod parse;
 mod selection;
@@ -12,6 +13,7 @@ mod slo;
 pub use complete::{Lookup, answer as complete, script as completion_script};
 pub use explain::Explain;
 pub use forget::Forget;
+pub use lake::Lake;
 pub use limits::LimitFlags;
 pub use parse::{parse, shipped_command};
 pub use selection::SelectionFlags;
@@ -121,6 +123,9 @@ enum Command {
     Rejects(Rejects),
     /// Delete whole runs to keep the database small, or take that back
     Forget(Forget),
+    /// Check Parquet that `export lake` wrote
+    #[command(subcommand)]
+    Lake(Lake),
     /// Print what makes a shell complete narwhal-jq
     Completions(Completions),
     /// Write the manual pages
@@ -536,6 +541,8 @@ pub enum Subcommanded {
     Rejects(Rejects),
     /// `forget`
     Forget(Forget),
+    /// `lake`
+    Lake(Lake),
     /// `completions`
     Completions(Completions),
     /// `man`

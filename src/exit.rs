@@ -14,9 +14,9 @@ pub enum Exit {
     Usage = 2,
     /// `--strict` met a bad line.
     BadLine = 3,
-    /// The database was busy for longer than `--busy-timeout`.
+    /// The database was busy for longer than `--busy-timeout`, or a lake is being written by another export.
     Busy = 4,
-    /// The database was made by a newer version.
+    /// The database, or a lake, was made by a newer version.
     Newer = 5,
     /// `check` found something that does not hold.
     NotHeld = 6,
@@ -34,8 +34,8 @@ Exit codes:
        not one line of a file was a journal row, or redact --check found something
   2    wrong usage
   3    --strict met a bad line
-  4    the database was busy for longer than --busy-timeout
-  5    the database was made by a newer version
+  4    the database was busy for longer than --busy-timeout, or another export writes into the lake
+  5    the database, or the lake, was made by a newer version
   6    check found something that does not hold
   7    check cannot judge: no data, too few requests, too old, or undecided with --confident
   130  interrupted; what was whole is committed (`ingest --follow` ends with 0 then)";

@@ -1,5 +1,7 @@
 //! The arguments of `forget`.
 
+use std::path::PathBuf;
+
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::Args;
 
@@ -11,6 +13,7 @@ use clap::Args;
 Examples:
   narwhal-jq forget --before 2026-11-01 --dry-run   what it would delete, and how much room that gives
   narwhal-jq forget --before 2026-11-01 --vacuum    delete it, and make the file smaller
+  narwhal-jq forget --before 2026-11-01 --into lake move it into Parquet files first, and check them
   narwhal-jq forget --undo 1795977782-3db97943      take it back; the next ingest of its journals
                                                     brings the rows
 
@@ -27,6 +30,10 @@ pub struct Forget {
     /// Only say which runs would be deleted, with their rows and roughly their bytes
     #[arg(long, conflicts_with_all = ["undo", "vacuum"])]
     pub dry_run: bool,
+    /// Move them out: export them into the lake in this folder (see `export lake`), read them back and compare, and
+    /// only then delete them
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["undo", "dry_run"])]
+    pub into: Option<PathBuf>,
     /// Take back that this run was forgotten
     #[arg(long, value_name = "RUN", conflicts_with_all = ["run", "before", "vacuum"])]
     pub undo: Option<String>,

@@ -53,6 +53,7 @@ pub fn parse() -> Result<Wanted> {
         Command::Verify => Subcommanded::Verify,
         Command::Rejects(flags) => Subcommanded::Rejects(flags),
         Command::Forget(flags) => Subcommanded::Forget(flags),
+        Command::Lake(action) => Subcommanded::Lake(action),
         Command::Completions(flags) => Subcommanded::Completions(flags),
         Command::Man(flags) => Subcommanded::Man(flags),
     };

@@ -1,15 +1,17 @@
 //! `forget`: delete whole runs, or take that back.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{Teller, interrupt, open_to_read, status};
+use super::{Teller, interrupt, lake, open_to_read, status};
 use crate::cli::{Forget, Global};
 use crate::exit::{Exit, Failure, code_of};
+use crate::lake::moving::{self, Moved};
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::store::forgotten::{self, Candidate, Holding};
@@ -36,12 +38,19 @@ pub(super) fn run(global: &Global, flags: &Forget) -> Result<Exit> {
         list(&looking, &chosen)?;
         return Ok(Exit::Done);
     }
-    drop(looking);
+    if flags.into.is_some() && flags.before.is_none() && flags.run.is_empty() {
+        return Err(Failure::usage("--into moves runs out: name them with --run or --before").into());
+    }
     if chosen.is_empty() && flags.run.is_empty() && !flags.vacuum {
         return Ok(Exit::Done);
     }
+    let moved = match &flags.into {
+        Some(folder) => Some(move_out(&looking, folder, &chosen, teller).context("nothing was forgotten")?),
+        None => None,
+    };
+    drop(looking);
     change(global, |connection, is_stopped| {
-        for line in forget(connection, flags, is_stopped).context("nothing was forgotten")? {
+        for line in forget(connection, flags, moved.as_ref(), is_stopped).context("nothing was forgotten")? {
             teller.note(&line);
         }
         if flags.vacuum { vacuum(connection, teller) } else { tell_room(connection, teller) }
@@ -144,10 +153,19 @@ fn change(global: &Global, change: impl FnOnce(&Connection, &AtomicBool) -> Resu
 }
 
 /// All or nothing: one transaction, however many runs. A line about each.
-fn forget(connection: &Connection, flags: &Forget, is_stopped: &AtomicBool) -> Result<Vec<String>> {
+fn forget(
+    connection: &Connection,
+    flags: &Forget,
+    moved: Option<&Moved>,
+    is_stopped: &AtomicBool,
+) -> Result<Vec<String>> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let mut said = Vec::new();
-    for run in choose(connection, flags)? {
+    let chosen = choose(connection, flags)?;
+    if let Some(moved) = moved {
+        moved.check(connection, &ids(&chosen))?;
+    }
+    for run in chosen {
         let had = forgotten::forget(connection, run.run_id)?;
         said.push(format!(
             "run {} forgotten: {} terminals, {} attempt failures, {} events",
@@ -165,6 +183,18 @@ fn forget(connection: &Connection, flags: &Forget, is_stopped: &AtomicBool) -> R
     }
     transaction.commit()?;
     Ok(said)
+}
+
+/// Exports the runs into a lake, and makes sure that they are there.
+fn move_out(connection: &Connection, folder: &Path, chosen: &[Candidate], teller: Teller) -> Result<Moved> {
+    let moved = moving::move_out(connection, folder, &ids(chosen))?;
+    lake::tell(&moved.report, folder, teller);
+    teller.note(&format!("{}: {} rows read back, all as in the database", folder.display(), moved.rows));
+    Ok(moved)
+}
+
+fn ids(runs: &[Candidate]) -> Vec<i64> {
+    runs.iter().map(|run| run.run_id).collect()
 }
 
 /// How many bytes of the file are free, and how many it has.

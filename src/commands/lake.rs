@@ -1,16 +1,21 @@
-//! `export lake`: Parquet for engines that read from many machines.
+//! `export lake`: Parquet for engines that read from many machines; `lake check`.
 
 use std::collections::HashSet;
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
 
 use super::guard::refuse_input;
-use super::{Teller, read_then_open, redactor, select};
+use super::{Teller, open_to_read, read_then_open, redactor, select};
 use crate::cli::{Export, ExportWanted, Global, PARAMETER};
 use crate::exit::{Exit, Failure};
-use crate::lake::export;
+use crate::lake::check;
+use crate::lake::export::{self, Report};
 use crate::lake::manifest::MANIFEST;
+use crate::output::stdout::stdout;
+use crate::store;
+use crate::text::escaped;
 
 /// What `export` calls it.
 pub(super) const LAKE: &str = "lake";
@@ -41,19 +46,53 @@ pub(super) fn export(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
     let chosen: HashSet<i64> = selection.rows.iter().map(|row| row.run_id).collect();
     let is_chosen = |run_id: i64| selection.is_default || chosen.contains(&run_id);
     let report = export::export(&connection, folder, |run| is_chosen(run.run_id), redactor.as_ref())?;
-    for warning in &report.warnings {
-        teller.warn(warning);
-    }
-    for day in &report.written {
-        teller.note(&format!("{}: {}: {} rows, {} bytes", folder.display(), day.name, day.rows, day.bytes));
-    }
-    if report.unchanged > 0 {
-        teller.note(&format!("{}: {} days unchanged", folder.display(), report.unchanged));
-    }
+    tell(&report, folder, teller);
     if let Some(why) = &selection.emptied_by {
         teller.note(&format!("nothing is selected: {why}"));
     }
     Ok(exit)
+}
+
+/// Says what an export did.
+pub(super) fn tell(report: &Report, folder: &Path, teller: Teller) {
+    let shown = folder.display();
+    for warning in &report.warnings {
+        teller.warn(&format!("{shown}: {warning}"));
+    }
+    for day in &report.written {
+        teller.note(&format!("{shown}: {}: {} rows, {} bytes", day.name, day.rows, day.bytes));
+    }
+    if report.unchanged > 0 {
+        teller.note(&format!("{shown}: {} days unchanged", report.unchanged));
+    }
+}
+
+/// Checks a lake.
+pub(super) fn check(global: &Global, folder: &Path) -> Result<Exit> {
+    let teller = Teller::new(global);
+    let connection = if store::is_there(&global.db)? { Some(open_to_read(global)?) } else { None };
+    let report = check::check(folder, connection.as_ref())?;
+    let mut out = stdout();
+    for wrong in &report.wrong {
+        writeln!(out, "{}", escaped(wrong))?;
+    }
+    out.flush()?;
+    for note in &report.notes {
+        teller.note(note);
+    }
+    let shown = folder.display();
+    if connection.is_none() {
+        let database = global.db.display();
+        teller.note(&format!("there is no database at {database}: the counts were not compared with one"));
+    }
+    if report.wrong.is_empty() {
+        let check::Report { runs, files, rows, bytes, .. } = report;
+        teller.note(&format!(
+            "{shown}: {runs} runs, {files} files, {rows} rows, {bytes} bytes, all as they should be"
+        ));
+        return Ok(Exit::Done);
+    }
+    Ok(Exit::Failed)
 }
 
 /// The folder, when the flags fit a lake.

@@ -33,7 +33,7 @@ use rusqlite::Connection;
 
 use self::guard::Guard;
 use crate::cli::{
-    Color, Global, OutputFlags, PARAMETER, RedactFlags, SelectionFlags, Slo, Subcommanded, Wanted,
+    Color, Global, Lake, OutputFlags, PARAMETER, RedactFlags, SelectionFlags, Slo, Subcommanded, Wanted,
 };
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -91,6 +91,7 @@ pub fn run(wanted: Wanted) -> Result<Exit> {
         Subcommanded::Verify => verify::run(global),
         Subcommanded::Rejects(flags) => rejects::run(global, flags),
         Subcommanded::Forget(flags) => forget::run(global, flags),
+        Subcommanded::Lake(Lake::Check { dir }) => lake::check(global, dir),
         Subcommanded::Completions(flags) => completions::run(flags),
         Subcommanded::Man(flags) => man::run(flags),
     };

@@ -1,6 +1,6 @@
 //! Which days are written, and of what: runs from the database, and from the lake those that stay as they are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -61,9 +61,7 @@ pub fn export(
     let mut folder = source.take(folder)?;
     let mut chosen = runs(connection)?;
     chosen.retain(is_chosen);
-    let report = source.write(&mut folder, &chosen);
-    folder.leave();
-    report
+    source.write(&mut folder, &chosen)
 }
 
 /// The database as a lake takes it.
@@ -181,6 +179,7 @@ impl<'s> Source<'s> {
         }
         let stage = folder.stage(name)?;
         let mut files = Vec::new();
+        let by_name: HashMap<&str, &StoredRun> = chosen.iter().map(|run| (run.run.as_str(), *run)).collect();
         let mut order: Vec<&str> =
             entries.keys().copied().chain(kept.iter().map(|run| run.run.as_str())).collect();
         order.sort_unstable();
@@ -191,7 +190,7 @@ impl<'s> Source<'s> {
             let mut reader = Reader::new(folder.path(), columns, files_before);
             for run in &order {
                 let mut take = |row: &[ValueRef<'_>]| writer.row(Some(run), row);
-                match chosen.iter().find(|chosen| chosen.run == *run) {
+                match by_name.get(run) {
                     Some(run) => self.each_row_of(table, run, &mut take)?,
                     None => reader.each_row_of(run, &mut take)?,
                 }
@@ -242,7 +241,7 @@ impl<'s> Source<'s> {
                 let mut reader = Reader::new(folder.path(), columns, files_before);
                 for run in order {
                     let mut take = |row: &[ValueRef<'_>]| writer.row(Some(run), row);
-                    match chosen.iter().find(|chosen| chosen.run == run) {
+                    match by_name.get(run) {
                         Some(run) => self.each_row_of(table, run, &mut take)?,
                         None => reader.each_row_of(run, &mut take)?,
                     }

@@ -5,7 +5,7 @@
 //! and the manifest says so. A call that dies before the note leaves what was; the next call throws away what has no
 //! note, and goes on with what has one.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -234,10 +234,18 @@ impl Folder {
         }
         Ok(write_whole(&path, &self.new_path(), bytes)?)
     }
+}
 
-    /// Leaves nothing of the call behind. What cannot be removed is removed by the next one.
-    pub(super) fn leave(self) {
-        let _ = fs::remove_dir_all(self.new_path());
+impl Drop for Folder {
+    /// Leaves nothing of the call behind but a unit that has its note: the next call goes on with that, and removes what
+    /// cannot be removed now.
+    fn drop(&mut self) {
+        let has_note = |names: Vec<OsString>| {
+            names.iter().any(|name| Path::new(name).extension() == Some("json".as_ref()))
+        };
+        if !names_in(&self.new_path()).is_ok_and(has_note) {
+            let _ = fs::remove_dir_all(self.new_path());
+        }
     }
 }
 
@@ -292,7 +300,13 @@ pub(super) fn unknown(lake: &Path, manifest: &Manifest) -> Result<Option<PathBuf
     Ok(None)
 }
 
-fn names_in(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
+/// Whether an export is at work in a lake, or died.
+pub(super) fn is_unfinished(lake: &Path) -> Result<bool> {
+    let new = lake.join(NEW);
+    Ok(new.exists() && !names_in(&new)?.is_empty())
+}
+
+fn names_in(folder: &Path) -> Result<Vec<OsString>> {
     let cannot = || format!("cannot read the folder {}", folder.display());
     let names = fs::read_dir(folder).with_context(cannot)?.map(|entry| Ok(entry?.file_name()));
     names.collect::<io::Result<_>>().with_context(cannot)

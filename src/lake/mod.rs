@@ -11,6 +11,7 @@
 //! | who may write, replacing in whole, going on after a kill | `folder` |
 //! | which days are written, and of what | [`mod@export`] |
 //! | whether it is what the manifest says, and what the database has | [`mod@check`] |
+//! | runs that move out of the database | [`moving`] |
 //! | tables and views for engines | [`views`] |
 
 mod batch;
@@ -19,6 +20,7 @@ pub mod export;
 mod file;
 mod folder;
 pub mod manifest;
+pub mod moving;
 mod reader;
 pub mod views;
 

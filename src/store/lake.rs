@@ -217,7 +217,8 @@ pub fn each_row_of(
     let (from, order) = match table {
         Table::Terminals => ("terminals as t where t.run_id = ?1", "t.arrived, t.rid"),
         Table::AttemptFailures => (
-            "terminals as t cross join attempt_failures as f
+            // By the order it asks for, SQLite would take an index that leads through every wide row.
+            "terminals as t indexed by terminals_with_failures cross join attempt_failures as f
              where t.run_id = ?1 and t.attempt_failures > 0 and f.terminal_id = t.terminal_id",
             "t.arrived, t.rid, f.position",
         ),

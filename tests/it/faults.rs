@@ -96,7 +96,7 @@ fn is_told(said: &str) -> bool {
 }
 
 /// The program as a user who is bound by the modes of files, which root is not; in the folder.
-fn as_bound_user(test: &str, folder: &Path, tool: &Path) -> Option<Command> {
+pub(super) fn as_bound_user(test: &str, folder: &Path, tool: &Path) -> Option<Command> {
     let is_root = fs::metadata(folder).expect("there is a folder").uid() == 0;
     let mut command = Command::new(tool);
     if is_root {
@@ -115,7 +115,7 @@ fn as_bound_user(test: &str, folder: &Path, tool: &Path) -> Option<Command> {
     Some(command)
 }
 
-fn set_mode(path: &Path, mode: u32) {
+pub(super) fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("the mode can be set");
 }
 

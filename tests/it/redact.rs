@@ -119,10 +119,10 @@ fn compare(journal: &Path) {
 
 /// What may not stand in a redacted journal.
 #[derive(Debug, Default)]
-struct Secrets(BTreeSet<String>);
+pub(super) struct Secrets(BTreeSet<String>);
 
 impl Secrets {
-    fn of(records: &[Value]) -> Self {
+    pub(super) fn of(records: &[Value]) -> Self {
         let mut secrets = Self::default();
         records.iter().for_each(|record| secrets.collect(record, ""));
         secrets.0.remove("");
@@ -196,7 +196,7 @@ fn each_string(value: &Value, take: &mut dyn FnMut(&str)) {
 }
 
 /// Asserts that no secret is in the file: not in its bytes as they stand, nor in any text they say.
-fn assert_gone(secrets: &Secrets, file: &Path, what: &str) {
+pub(super) fn assert_gone(secrets: &Secrets, file: &Path, what: &str) {
     let bytes = fs::read_to_string(file).unwrap();
     let mut texts = BTreeSet::new();
     for record in rows_of(file) {
