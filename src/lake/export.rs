@@ -235,8 +235,9 @@ impl<'s> Source<'s> {
             let mut writer = Writer::new(table, columns, &stage.folder(table), &place(TABLES, table))?;
             if table == Table::Runs {
                 let in_lake = folder.manifest.runs().map(|run| run.run.as_str());
-                let order: BTreeSet<&str> =
-                    chosen.iter().map(|run| run.run.as_str()).chain(in_lake).collect();
+                let by_name: HashMap<&str, &StoredRun> =
+                    chosen.iter().map(|run| (run.run.as_str(), run)).collect();
+                let order: BTreeSet<&str> = by_name.keys().copied().chain(in_lake).collect();
                 let files_before = before.iter().flat_map(|tables| tables.files_of(table.name()));
                 let mut reader = Reader::new(folder.path(), columns, files_before);
                 for run in order {
