@@ -207,7 +207,7 @@ pub struct QueryFlags {
     /// that reads SQLite gives the same rows
     #[arg(long, global = true, conflicts_with_all = ["redact", "output"], help_heading = "Answer")]
     pub sql: bool,
-    /// With --sql: print it for an engine that reads a lake (`export lake`, docs/beyond-one-machine.md)
+    /// With --sql: print it for an engine that reads a lake (`export lake`, docs/asking-a-lake.md)
     #[arg(long = "for", global = true, requires = "sql", value_name = "ENGINE", help_heading = "Answer")]
     pub engine: Option<Engine>,
     /// Work out so many scopes of a large answer at once [default: as many as there are processors, 4 at most]

@@ -111,9 +111,8 @@ set spark.sql.cteRecursionLevelLimit = 1000000;
             Engine::ClickHouse => Self {
                 file: "clickhouse.sql",
                 head: "\
--- The tables and views of this lake in ClickHouse: run it in the lake's folder,
---   clickhouse local --queries-file views/clickhouse.sql --interactive
--- A server finds the folder among its user files: write its name there before each TABLE/ below.
+-- The tables and views of this lake in ClickHouse: run it in the lake's folder, statement by statement.
+-- A server finds the folder among its user files: write its name in front of each path below.
 ",
                 create: "create or replace view",
                 // By itself it takes the first day for a date, and fails at `unknown`.

@@ -126,6 +126,11 @@ fn every_example_of_the_other_tools_prints_what_it_says() {
 }
 
 #[test]
+fn every_example_of_asking_a_lake_prints_what_it_says() {
+    assert!(run_examples("docs/asking-a-lake.md") > 2);
+}
+
+#[test]
 fn the_two_commands_of_the_readme_are_there_and_ci_calls_the_second() {
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
     let main = "cargo run --release -- query attainment --ingest samples/journal.jsonl --ttft 2 --tpot 0.1";

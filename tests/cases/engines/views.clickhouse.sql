@@ -1,6 +1,5 @@
--- The tables and views of this lake in ClickHouse: run it in the lake's folder,
---   clickhouse local --queries-file views/clickhouse.sql --interactive
--- A server finds the folder among its user files: write its name there before each TABLE/ below.
+-- The tables and views of this lake in ClickHouse: run it in the lake's folder, statement by statement.
+-- A server finds the folder among its user files: write its name in front of each path below.
 
 create or replace view terminals as
 select *, extract(_path, 'day=([^/]*)') as day from file('terminals/*/*.parquet', Parquet)
