@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 
 /// What a settings file says. The default is what holds without one.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
 use super::selection::Fallback;
 use super::{Color, Global, SelectionFlags, Slo, Subcommanded};
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::settings::{Named, Settings, VARIABLE};
 
 /// Where a setting comes from.
@@ -116,6 +116,7 @@ impl Subcommanded {
             Self::Query(ask) => Some(&mut ask.flags.selection),
             Self::Check(flags) => Some(&mut flags.selection),
             Self::Explain(flags) => Some(&mut flags.selection),
+            Self::Report(flags) => Some(&mut flags.selection),
             Self::Sql(flags) => Some(&mut flags.selection),
             Self::Export(wanted) => Some(&mut wanted.flags.selection),
             Self::Slo(Slo::Solve(flags)) => Some(&mut flags.selection),
@@ -130,6 +131,7 @@ impl Subcommanded {
             | Self::Verify
             | Self::Rejects(_)
             | Self::Forget(_)
+            | Self::Lake(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Config(_) => None,
@@ -144,6 +146,7 @@ impl Subcommanded {
             Self::Show(flags) => Some(&mut flags.ingest),
             Self::Check(flags) => Some(&mut flags.ingest),
             Self::Explain(flags) => Some(&mut flags.ingest),
+            Self::Report(flags) => Some(&mut flags.ingest),
             Self::Export(wanted) => Some(&mut wanted.flags.ingest),
             Self::Compare(_)
             | Self::Sql(_)
@@ -154,6 +157,7 @@ impl Subcommanded {
             | Self::Verify
             | Self::Rejects(_)
             | Self::Forget(_)
+            | Self::Lake(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Config(_) => None,

@@ -6,7 +6,8 @@ use anyhow::Result;
 use rusqlite::types::ValueRef;
 
 use crate::cli::{Config, Global, Origin, Subcommanded, Wanted};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output;
 use crate::output::target::Target;
 
