@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
@@ -526,6 +526,16 @@ pub enum RejectsAction {
     /// Read what was rejected again: a newer narwhal-jq may be able to. The summary is text on stderr,
     /// with `--format json` an object on stdout
     Retry,
+}
+
+impl ValueEnum for Engine {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.says()))
+    }
 }
 
 /// What the user wants.

@@ -28,7 +28,6 @@
 //! | what misses go with, and which targets could be promised | [`query::explain`], [`query::solve`] | how tables are filled |
 //! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |
 //! | a lake: Parquet that engines of many machines read | [`lake`], [`store::lake`] | SQL, answers |
-//! | the report: figures, the drawing, the page | [`mod@report`] | how tables are filled |
 //! | the same question for another engine, over the tables and views of a lake | [`query::engine`], [`lake::views`] | files |
 //! | the report: figures, the drawing, the page | [`mod@report`] | how tables are filled |
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |

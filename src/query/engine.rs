@@ -4,24 +4,41 @@
 //! are quoted, the engine's own percentile, and what it must be told beside the statement. It knows no
 //! question; a test translates each of them.
 
-use clap::ValueEnum;
-
 use super::written::pieces;
 
 /// An engine that reads a lake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// DuckDB, from 1.0.
-    #[value(name = "duckdb")]
     DuckDb,
     /// Apache Spark, from 4.1: older ones have no `with recursive`.
     Spark,
     /// ClickHouse, also as `clickhouse local` and chdb, from 25.
-    #[value(name = "clickhouse")]
     ClickHouse,
 }
 
 impl Engine {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::DuckDb, Self::Spark, Self::ClickHouse];
+
+    /// What the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DuckDb => "duckdb",
+            Self::Spark => "spark",
+            Self::ClickHouse => "clickhouse",
+        }
+    }
+
+    /// Which it is, for help.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::DuckDb => "DuckDB, from 1.0",
+            Self::Spark => "Apache Spark, from 4.1: older ones have no `with recursive`",
+            Self::ClickHouse => "ClickHouse, also as `clickhouse local` and chdb, from 25",
+        }
+    }
+
     /// A statement of a definition in the engine's dialect. Parameters stay as they are.
     pub fn translated(self, statement: &str) -> String {
         let statement = without_ranks(&self.with_percentiles(statement));

@@ -42,9 +42,10 @@ fn three(value: f64) -> String {
     }
     let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
     let text = format!("{value:.decimals$}");
-    // 9.996 becomes 10.00 by that.
+    // 9.996 becomes 10.00 by that, 0.9996 1.000.
     let digits = text.chars().filter(char::is_ascii_digit).count();
-    if digits > 3 && decimals > 0 && value.abs() >= 1.0 { format!("{value:.0$}", decimals - 1) } else { text }
+    let is_below_1 = text.trim_start_matches('-').starts_with("0.");
+    if digits > 3 && decimals > 0 && !is_below_1 { format!("{value:.0$}", decimals - 1) } else { text }
 }
 
 /// A length of time: µs, ms or s in three digits, from 100 s on minutes, hours, days.

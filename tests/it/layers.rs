@@ -27,6 +27,8 @@ const MAY_TAKE: &[(&str, &[&str])] = &[
     ("selection", &["failure", "journal", "rusqlite", "store", "text"]),
     ("query", &["failure", "journal", "rusqlite", "selection", "statistics", "store", "text"]),
     ("output", &["clap", "failure", "query", "rusqlite", "statistics", "stdio", "text"]),
+    ("settings", &["failure"]),
+    ("report", &["query", "redact", "rusqlite", "selection", "statistics", "store", "text"]),
     ("lake", &["failure", "output", "query", "redact", "rusqlite", "store"]),
 ];
 
