@@ -1,6 +1,7 @@
 """Writes the licence texts of everything that is in the program, for the packages: python3 packaging/licences.py FILE
 
-Each text stands once, after the names of the crates that come under it. A crate without one ends this with an error.
+Each text stands once, after the names of the crates that come under it. A crate that brings none
+and does not come under Apache-2.0 ends this with an error.
 """
 
 import json
@@ -50,6 +51,9 @@ def main(target):
     for package in packages:
         name = f"{package['name']} {package['version']} ({package['license']})"
         found = texts(package)
+        if not found and "Apache-2.0" in package["license"]:
+            # Its text is the same for everybody, and ours.
+            found = [pathlib.Path("LICENSE").read_text("utf-8").strip()]
         if not found:
             sys.exit(f"{name} has no licence text: find one, and have it written here")
         for text in found:
