@@ -43,7 +43,7 @@ ranked as (
 ),
 by_cause as (
     select scope, refused_cause, reason, count(*) as refused,
-        min(input_len) filter (where 100 * k >= 50 * n) as input_len_p50
+        cast(min(input_len) filter (where 100 * k >= 50 * n) as bigint) as input_len_p50
     from ranked
     group by scope, refused_cause, reason
 )
