@@ -1,13 +1,13 @@
 //! Loads Narwhal request journals into SQLite and answers questions about them.
 //!
-//! A reader follows the data; each step knows only those before it.
+//! A reader follows the data; each step knows only those before it. `tests/it/layers.rs` holds it to that.
 //!
 //! | step | where | what it must not know |
 //! |---|---|---|
 //! | which files | [`journal::inputs`], [`journal::files`] | what is in them |
 //! | bytes to whole lines | [`journal::lines`] | JSON |
 //! | a line to rows and damaged parts | [`journal::pieces`], [`journal::json`] | SQLite |
-//! | typed rows | [`journal::row`]: [`journal::build`], [`journal::terminal`], [`journal::event`] | SQLite |
+//! | typed rows, and what each field of them is | [`journal::row`]: [`journal::build`], [`journal::terminal`], [`journal::event`]; [`journal::declare`] | SQLite |
 //! | rows to tables and back | [`store::rows`], [`store::events`], `store::builds` | files |
 //! | duplicates, conflicts | [`store::terminals`] | how lines are read |
 //! | spans and clocks of runs, and their builds | `store::runs`, `store::inference` | how lines are read |
@@ -32,6 +32,7 @@
 //! | the report: figures, the drawing, the page | [`mod@report`] | how tables are filled |
 //! | standard input, output and error, in whatever mode they are | [`stdio`] | what goes through them |
 //! | names for a shell that completes a word | `store::known` | who asks |
+//! | temporary files; failures that somebody acts on; what the program ends with because of one | [`temporary`], [`failure`], [`exit`] | who has them |
 //! | answers as text | [`output`], [`text`] | where they come from |
 //! | what holds where no flag says otherwise | [`settings`] | what it is for |
 //! | settings -> library call -> report, a file a subcommand | [`commands`], [`cli`] | |
