@@ -62,12 +62,13 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
     let before = before.to_ascii_lowercase();
     let after = &text[end..floor(text, (end + 40).min(text.len()))];
     let lower = name.to_lowercase();
+    let could_be = is_unknown(name) || is_numbered(&lower);
     // A placeholder names nobody, and `Certificate for <gpu7>` is none.
     if at > 0 && bytes[at - 1] == b'<' && bytes.get(end) == Some(&b'>') {
         let is_of_certificate =
             ["certificate", "hostname", "host name"].iter().any(|what| before.contains(what));
-        let is_told = is_of_certificate
-            || ((is_unknown(name) || is_called_machine(&lower)) && is_likely(&before, after));
+        let is_told =
+            is_of_certificate || ((could_be || is_called_machine(&lower)) && is_likely(&before, after));
         let is_host = is_told && !is_common(&lower) && !is_placeholder(&lower);
         return is_host.then_some((Told::Host, end));
     }
@@ -104,7 +105,7 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
         Sure::Hardly => is_numbered(&lower) || (is_likely(head, after) && is_machine(&lower)),
         Sure::No => false,
     };
-    let is_host = is_host || ((is_unknown(name) || is_numbered(&lower)) && is_likely(head, after));
+    let is_host = is_host || (could_be && is_likely(head, after));
     (is_host || is_called_machine(&lower)).then_some((Told::Host, end))
 }
 

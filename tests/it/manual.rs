@@ -105,7 +105,9 @@ fn there_is_a_page_for_everything_that_has_a_help_with_the_same_flags() {
         let page = page.replace("\\-", "-");
         assert!(page.contains(usage), "narwhal-jq {words}: {usage}\n{page:.600}");
         for default in help.split("[default: ").skip(1).filter_map(|rest| rest.split(']').next()) {
+            // Help puts a default of several words in quotes.
             let default = default.split_whitespace().collect::<Vec<_>>().join(" ");
+            let default = default.trim_matches('"');
             assert!(page.contains(&format!("[default: {default}]")), "narwhal-jq {words}: {default}");
         }
     }
