@@ -124,13 +124,16 @@ fn statements_stand_in_the_homes_of_sql() {
     let mut wrong = Vec::new();
     each_file(&source, &mut |path| {
         let name = path.strip_prefix(&source).unwrap().to_str().unwrap();
+        if homes.iter().any(|home| name.starts_with(home)) {
+            return;
+        }
         let text = fs::read_to_string(path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();
-        for line in code.lines().filter(|line| !homes.iter().any(|home| name.starts_with(home))) {
+        for line in code.lines() {
             let code = line.split("//").next().unwrap().to_lowercase();
             // What a message quotes stands between backticks.
             let quoted = code.split('`').step_by(2).collect::<String>();
-            let begins = ["\"select ", "\"insert ", "\"update ", "\"delete ", "\"pragma ", "\"with "];
+            let begins = ["\"select ", "\"insert ", "\"update ", "\"delete ", "\"pragma "];
             if begins.iter().any(|begin| quoted.contains(begin)) {
                 wrong.push(format!("src/{name}: {}", line.trim()));
             }
