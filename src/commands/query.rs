@@ -1,6 +1,6 @@
 //! `query`: answer a canned question, or list them.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;
