@@ -8,7 +8,7 @@ use super::forgotten;
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn counts(connection: &Connection) -> Result<Vec<(&'static str, u64)>> {
+pub fn counts(connection: &Connection) -> Result<Vec<(&'static str, i64)>> {
     let count = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
     let mut counts = Vec::new();
     for table in ["runs", "builds", "terminals", "attempt_failures", "events"] {
