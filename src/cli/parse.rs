@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
-use clap::{Arg, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
 
 use super::settings::{fallback, named};
 use super::{Ask, Cli, Command, ExportWanted, PARAMETER, Subcommanded, Wanted};

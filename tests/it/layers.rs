@@ -18,6 +18,7 @@ const MAY_TAKE: &[(&str, &[&str])] = &[
     ("journal", &[]),
     ("spool", &["temporary"]),
     ("exit", &["failure"]),
+    ("settings", &["failure"]),
     // Data in.
     ("store", &["failure", "journal", "rusqlite", "temporary", "text"]),
     ("sources", &["journal", "rusqlite", "store"]),
