@@ -383,7 +383,7 @@ impl Sidecar {
         let written = [now, before].concat();
         let sources =
             objects(connection, "select path, offset_bytes, lines from sources order by source_id")?;
-        let slos = objects(connection, "select name, ttft_s, tpot_s, saved_at from slos order by name")?;
+        let slos = objects(connection, crate::store::slos::LIST)?;
         let runs = ask(connection, "runs", selection, |_| None)?
             .rows()
             .map(|row| {

@@ -9,12 +9,12 @@ use crate::cli::{Check, CheckFormat, Global};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::checked::{write_metrics, write_text};
+use crate::output::json::write_json;
 use crate::query::check::{Asked, Burn, Checked, Figure, Outcome, check};
 use crate::query::params::needed_targets;
 use crate::query::scoring::Policy;
 use crate::selection::time::{Moment, unix_s};
 use crate::selection::{self, By, Selection};
-use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
@@ -94,10 +94,7 @@ fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()
     let written = match flags.format {
         CheckFormat::Text => write_text(out, checked),
         CheckFormat::Openmetrics => write_metrics(out, checked),
-        CheckFormat::Json => {
-            let text = serde_json::to_string_pretty(&checked.as_json())?;
-            writeln!(out, "{}", json_escaped(&text)).and_then(|()| out.flush())
-        }
+        CheckFormat::Json => write_json(out, &checked.as_json()).and_then(|()| out.flush()),
     };
     written.map_err(|error| target.explain(error.into()))?;
     target.finish()?;

@@ -11,6 +11,7 @@ use super::{Teller, open_target, open_to_read};
 use crate::cli::{Compare, Global};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::json::write_json;
 use crate::output::{Format, comparison, sink};
 use crate::query::compare::{COLUMNS, Comparison, compare, sides};
 use crate::query::params::targets;
@@ -18,7 +19,7 @@ use crate::query::run::Sink;
 use crate::report::comparison as comparison_page;
 use crate::selection::{self, Selection, expression};
 use crate::store::slos::Slo;
-use crate::text::{json_escaped, rounded};
+use crate::text::rounded;
 
 pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
@@ -44,10 +45,7 @@ pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
             target.writer().write_all(page.as_bytes()).map_err(Into::into)
         }
         Format::Table => comparison::write(target.writer(), &compared, names, flags.all).map_err(Into::into),
-        Format::Json => {
-            let text = serde_json::to_string_pretty(&compared.as_json(names))?;
-            writeln!(target.writer(), "{}", json_escaped(&text)).map_err(Into::into)
-        }
+        Format::Json => write_json(target.writer(), &compared.as_json(names)).map_err(Into::into),
         format => sink(format, target.writer(), is_terminal)
             .map_err(Into::into)
             .and_then(|mut table| write_rows(table.as_mut(), &compared)),

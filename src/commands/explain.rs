@@ -8,13 +8,13 @@ use crate::cli::{Explain, Global, ShowFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::explanation::{self, Asked};
+use crate::output::json::write_json;
 use crate::output::target::Target;
 use crate::query::caveats;
 use crate::query::explain::{earlier, explain, overlap};
 use crate::query::params::needed_targets;
 use crate::query::scoring::Policy;
 use crate::selection::{self, By, Row, Selection, expression};
-use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, flags: &Explain) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
@@ -60,8 +60,7 @@ pub(super) fn run(global: &Global, flags: &Explain) -> Result<Exit> {
             explanation::write(target.writer(), &found, &asked)?;
         }
         ShowFormat::Json => {
-            let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
-            writeln!(target.writer(), "{}", json_escaped(&text))?;
+            write_json(target.writer(), &found)?;
         }
     }
     target.finish()?;

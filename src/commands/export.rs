@@ -20,6 +20,7 @@ use crate::journal::row::Row;
 use crate::journal::write::write_row;
 use crate::output::IsoTimes;
 use crate::output::csv::{Csv, Style};
+use crate::output::json::write_json;
 use crate::output::workbook::{MAX_ROWS, Workbook};
 use crate::query::kind::ColumnKind;
 use crate::query::run::{Bound, Sink};
@@ -29,7 +30,6 @@ use crate::redact::sink::Redacting;
 use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
 use crate::temporary;
-use crate::text::json_escaped;
 
 pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
     let ExportWanted { flags, catalog, given } = wanted;
@@ -224,8 +224,7 @@ impl Plan<'_> {
                 sidecar.hide_paths();
             }
             let mut target = open_target(connection, Some(&folder.join(SIDECAR)))?;
-            let text = serde_json::to_string_pretty(&sidecar).map_err(io::Error::from)?;
-            let sided = writeln!(target.writer(), "{}", json_escaped(&text)).map_err(anyhow::Error::from);
+            let sided = write_json(target.writer(), &sidecar).map_err(anyhow::Error::from);
             let sided = sided.and_then(|()| target.finish().map(drop));
             outcome = outcome
                 .and(sided.with_context(|| format!("cannot say where {} comes from", folder.display())));

@@ -17,7 +17,7 @@ use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::sources::state::{self, State};
 use crate::store::forgotten::{self, Candidate, Holding};
-use crate::store::{self, sources};
+use crate::store::{self, contents, sources};
 
 /// Whether it changes the database.
 pub(super) fn writes(flags: &Forget) -> bool {
@@ -109,14 +109,8 @@ fn tell_unknown(connection: &Connection, teller: Teller, flags: &Forget) -> Resu
 
 /// What would be deleted, a row each, and roughly how many bytes that is.
 fn list(connection: &Connection, chosen: &[Candidate]) -> Result<()> {
-    // What is not rows of runs (rejects above all) stays; of the rest a run has the share of its rows.
-    let used: f64 = connection.query_row(
-        "select (page_count - freelist_count) * page_size
-             - (select coalesce(sum(length(raw)), 0) from rejects)
-         from pragma_page_count, pragma_freelist_count, pragma_page_size",
-        [],
-        |row| row.get(0),
-    )?;
+    // Of what is not rejects, which stay, a run has the share of its rows.
+    let used = contents::bytes_of_rows(connection)?;
     let bytes_a_row = used.max(0.0) / Holding::of_all(connection)?.rows().max(1) as f64;
     let mut out = stdout();
     let mut table = sink(Format::Table, &mut out, false)?;
@@ -199,15 +193,8 @@ fn ids(runs: &[Candidate]) -> Vec<i64> {
     runs.iter().map(|run| run.run_id).collect()
 }
 
-/// How many bytes of the file are free, and how many it has.
-fn room(connection: &Connection) -> Result<(i64, i64)> {
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let page_size = pragma("page_size")?;
-    Ok((pragma("freelist_count")? * page_size, pragma("page_count")? * page_size))
-}
-
 fn tell_room(connection: &Connection, teller: Teller) -> Result<()> {
-    let (free, size) = room(connection)?;
+    let (free, size) = contents::room(connection)?;
     teller.note(&format!(
         "{free} of {size} bytes of the database are free for what is read next; `narwhal-jq forget --vacuum` \
          makes the file smaller"
@@ -216,11 +203,10 @@ fn tell_room(connection: &Connection, teller: Teller) -> Result<()> {
 }
 
 fn vacuum(connection: &Connection, teller: Teller) -> Result<()> {
-    let (_, before) = room(connection)?;
-    connection
-        .execute_batch("vacuum")
+    let (_, before) = contents::room(connection)?;
+    contents::vacuum(connection)
         .context("what was to be forgotten is, but the file is as large as before")?;
-    let (_, after) = room(connection)?;
+    let (_, after) = contents::room(connection)?;
     teller.note(&format!("the database has {after} bytes, before {before}"));
     Ok(())
 }

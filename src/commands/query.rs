@@ -1,6 +1,6 @@
 //! `query`: answer a canned question, or list them.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;
@@ -15,6 +15,7 @@ use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::intervals::{Style, WithIntervals};
+use crate::output::json::write_json;
 use crate::output::stdout::stdout;
 use crate::output::{Format, screen};
 use crate::query::catalog::{self, Column, Query};
@@ -25,7 +26,7 @@ use crate::query::run::{self, Signature};
 use crate::query::written::{written, written_for};
 use crate::query::{caveats, faster, params};
 use crate::selection::Selection;
-use crate::text::{json_escaped, wrapped};
+use crate::text::wrapped;
 
 pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
@@ -35,8 +36,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if ask.flags.datasette {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         let metadata = metadata(&stem, &ask.catalog);
-        let text = serde_json::to_string_pretty(&metadata).map_err(io::Error::from)?;
-        writeln!(stdout(), "{}", json_escaped(&text))?;
+        write_json(&mut stdout(), &metadata)?;
         return Ok(Exit::Done);
     }
     let Some(query) = &ask.query else {

@@ -14,18 +14,6 @@ use crate::output::stdout::stdout;
 use crate::store::{self, rejects};
 use crate::text::json_escaped;
 
-/// Places read `path:line:byte`, the byte counted in the file.
-const LIST: &str = "
-select
-    s.path || ':' || r.line_no || ':' || r.byte_offset as place,
-    r.kind as kind,
-    r.len_bytes as len_bytes,
-    r.reason as reason,
-    r.raw as raw
-from rejects as r
-join sources as s on s.source_id = r.source_id
-order by r.source_id, r.byte_offset, r.kind";
-
 /// Whether it changes the database.
 pub(super) fn writes(flags: &Rejects) -> bool {
     matches!(flags.action, Some(RejectsAction::Retry))
@@ -40,7 +28,7 @@ pub(super) fn run(global: &Global, flags: &Rejects) -> Result<Exit> {
 
 fn list(global: &Global, flags: &Rejects) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
-    if answer(&mut connection, LIST, &[], &flags.output)? == 0 {
+    if answer(&mut connection, rejects::LIST, &[], &flags.output)? == 0 {
         Teller::new(global).note("no line was rejected or repaired");
     }
     Ok(Exit::Done)

@@ -8,12 +8,13 @@ use rusqlite::types::ValueRef;
 use super::{Teller, read_then_open};
 use crate::cli::{Global, Show, ShowFormat};
 use crate::exit::Exit;
+use crate::output::json::write_json;
 use crate::output::target::Target;
 use crate::output::{Format, diagnosis, sink};
 use crate::query::diagnosis::{Match, Understood, diagnose, find};
 use crate::query::params::targets;
 use crate::selection::resolve_run;
-use crate::text::{json_escaped, shell_word, wall_time};
+use crate::text::{shell_word, wall_time};
 
 pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
@@ -31,10 +32,7 @@ pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
             let found = diagnose(&mut connection, only.terminal_id, slo.as_ref())?;
             match flags.format {
                 ShowFormat::Text => diagnosis::write(target.writer(), &found)?,
-                ShowFormat::Json => {
-                    let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
-                    writeln!(target.writer(), "{}", json_escaped(&text))?;
-                }
+                ShowFormat::Json => write_json(target.writer(), &found)?,
             }
         }
         several => {

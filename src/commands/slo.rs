@@ -29,8 +29,7 @@ pub(super) fn run(global: &Global, action: &Slo) -> Result<Exit> {
         }
         Slo::Show => {
             let flags = OutputFlags { format: Format::Table, output: None };
-            let sql = "select name, ttft_s, tpot_s, saved_at from slos order by name";
-            if answer(&mut open_to_read(global)?, sql, &[], &flags)? == 0 {
+            if answer(&mut open_to_read(global)?, slos::LIST, &[], &flags)? == 0 {
                 teller.note("no SLO is saved: `narwhal-jq slo set --ttft SECONDS --tpot SECONDS` saves one");
             }
         }

@@ -12,35 +12,25 @@ use crate::exit::Exit;
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::sources::state::{Standing, look};
-use crate::store::{forgotten, schema, sources};
+use crate::store::{contents, schema, sources};
 
 pub(super) fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let mut out = BufWriter::new(stdout());
     let size = global.db.metadata().map_or(0, |metadata| metadata.len());
-    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     writeln!(out, "database          {}", global.db.display())?;
     writeln!(out, "size_bytes        {size}")?;
     writeln!(out, "schema            {}", schema::LATEST)?;
-    if mode == "wal" {
+    if contents::is_write_ahead(&connection)? {
         writeln!(out, "journal_mode      wal: being written, or left so by a process that died")?;
     }
-    for table in ["runs", "builds", "terminals", "attempt_failures", "events"] {
-        writeln!(out, "{table:16}  {}", count(&connection, &format!("select count(*) from {table}"))?)?;
-    }
-    writeln!(out, "{:16}  {}", "forgotten_runs", forgotten::count(&connection)?)?;
-    for kind in ["rejected", "repaired"] {
-        let sql = format!("select count(*) from rejects where kind = '{kind}'");
-        writeln!(out, "{kind:16}  {}", count(&connection, &sql)?)?;
+    for (what, count) in contents::counts(&connection)? {
+        writeln!(out, "{what:16}  {count}")?;
     }
     writeln!(out)?;
     list_sources(&connection, &mut out)?;
     out.flush()?;
     Ok(Exit::Done)
-}
-
-fn count(connection: &Connection, sql: &str) -> Result<i64> {
-    Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
 /// The sources in the order first read, with what waits in their files.

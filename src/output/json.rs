@@ -1,13 +1,23 @@
 //! JSON: an array of objects, or an object a line. Nulls and number types are kept.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::Result;
 use rusqlite::types::ValueRef;
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::query::run::Sink;
 use crate::text;
+
+/// Writes a value as JSON for people and programs, with its newline. Nothing in it can drive a terminal.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    writeln!(out, "{}", text::json_escaped(&text))
+}
 
 pub(super) struct Json<'w> {
     out: &'w mut dyn Write,

@@ -6,7 +6,7 @@ pub mod csv;
 pub mod diagnosis;
 pub mod explanation;
 pub mod intervals;
-mod json;
+pub mod json;
 pub mod made;
 mod moments;
 mod numbers;

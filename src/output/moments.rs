@@ -1,7 +1,7 @@
 //! Wall times for eyes: `~` before what is estimated, and the day once above the table instead of in each cell.
 
 use super::table::Cell;
-use crate::query::kind::ColumnKind;
+use crate::query::kind::{ColumnKind, is_told};
 
 /// The columns of an answer that hold wall times.
 #[derive(Debug, Default)]
@@ -13,16 +13,12 @@ pub(super) struct Moments {
     day: Option<String>,
 }
 
-/// Times that were told and not worked out.
-const TOLD: [&str; 3] = ["started_at", "saved_at", "forgotten_at"];
-
 /// `2026-11-29`.
 const DAY_LEN: usize = 10;
 
 impl Moments {
     pub(super) fn of(names: &[String], kinds: &[ColumnKind]) -> Self {
-        let is_estimated =
-            |at: &usize| kinds.get(*at) == Some(&ColumnKind::Time) && !TOLD.contains(&names[*at].as_str());
+        let is_estimated = |at: &usize| kinds.get(*at) == Some(&ColumnKind::Time) && !is_told(&names[*at]);
         let columns = (0..names.len()).filter(is_estimated).collect();
         let clock = names.iter().position(|name| name == "clock");
         Self { columns, clock, day: None }

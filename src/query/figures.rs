@@ -299,8 +299,7 @@ impl Gathered {
     pub fn engine_failure_rates(&self) -> Vec<(String, LegKind, Share)> {
         let mut rates = Vec::new();
         for (name, at) in &self.engines.0 {
-            for (kind, legs) in [LegKind::Prefill, LegKind::Decode].into_iter().zip(&self.engines.1[*at].legs)
-            {
+            for (kind, legs) in LegKind::ALL.into_iter().zip(&self.engines.1[*at].legs) {
                 rates.extend(Share::of(legs).map(|share| (name.clone(), kind, share)));
             }
         }
@@ -343,7 +342,7 @@ impl Gathered {
         {
             add(Group::Cause, format!("refused for {name}"), Some(share));
         }
-        for (kind, legs) in [LegKind::Prefill, LegKind::Decode].into_iter().zip(&self.legs) {
+        for (kind, legs) in LegKind::ALL.into_iter().zip(&self.legs) {
             add(Group::Legs, format!("failure_rate {}", kind.as_str()), Share::of(legs));
         }
         add(Group::Retries, "retry_rate".to_owned(), Share::of(&self.retried));
@@ -374,7 +373,7 @@ impl Gathered {
         all.sort_by_key(|(name, _)| *name);
         let figures = |engine: &Engine| {
             let mut figures = Vec::new();
-            for (kind, legs) in [LegKind::Prefill, LegKind::Decode].into_iter().zip(&engine.legs) {
+            for (kind, legs) in LegKind::ALL.into_iter().zip(&engine.legs) {
                 let share = Share::of(legs).map(Figure::Share);
                 figures.extend(share.map(|share| (format!("failure_rate {}", kind.as_str()), share)));
             }

@@ -27,10 +27,15 @@ impl ColumnKind {
     /// The kind of a table's column, which has no unit, by its name.
     pub fn of_table_column(name: &str) -> Self {
         match name {
-            "started_at" | "saved_at" | "forgotten_at" => Self::Time,
+            name if is_told(name) => Self::Time,
             _ => Self::Plain,
         }
     }
+}
+
+/// Whether a time of this name was told, and not worked out from a run's estimated clock.
+pub fn is_told(name: &str) -> bool {
+    ["started_at", "saved_at", "forgotten_at"].contains(&name)
 }
 
 /// Unix seconds as `YYYY-MM-DDTHH:MM:SS.mmmZ`; `None` outside of the years 1 to 9999, which that form has no

@@ -381,6 +381,9 @@ pub enum LegKind {
 }
 
 impl LegKind {
+    /// Both, in the order in which a request needs them.
+    pub const ALL: [Self; 2] = [Self::Prefill, Self::Decode];
+
     /// The word for it in tables.
     pub fn as_str(self) -> &'static str {
         match self {

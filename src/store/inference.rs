@@ -168,3 +168,64 @@ impl CurrentSource {
         Ok(met.into_iter().map(|(_, met)| met).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{schema, sources};
+
+    /// A source with build rows of these digests, and as many runs.
+    fn world(digests: &[&str], runs: usize) -> (Connection, CurrentSource) {
+        let mut connection = Connection::open_in_memory().expect("there is memory");
+        schema::migrate(&mut connection).expect("the migrations hold");
+        let source_id = sources::insert(&connection, "-", None).expect("it can be written");
+        for (at, digest) in digests.iter().enumerate() {
+            let sql = "insert into builds (source_id, byte_offset, schema, schema_version, digest, state)
+                       values (?1, ?2, 's', 1, ?3, 'kept')";
+            connection.execute(sql, params![source_id, at as i64, digest]).expect("it can be written");
+        }
+        for run in 0..runs {
+            let sql = "insert into runs (run, build_certainty, source_id) values (?1, 'missing', ?2)";
+            connection.execute(sql, params![format!("r{run}"), source_id]).expect("it can be written");
+        }
+        let source = CurrentSource::load(&connection, source_id).expect("it is there");
+        (connection, source)
+    }
+
+    /// What each run gets, in the order in which they are met: the certainty, and which build.
+    fn taken(digests: &[&str], runs: usize) -> Vec<(&'static str, Option<i64>)> {
+        let (connection, mut source) = world(digests, runs);
+        let take = |run| {
+            let certainty = source.take_build(&connection, Home::Runs, run).expect("it can be written");
+            let sql = "select build_id from runs where run_id = ?1";
+            (certainty, connection.query_row(sql, [run], |row| row.get(0)).expect("it is there"))
+        };
+        (1..=runs as i64).map(take).collect()
+    }
+
+    #[test]
+    fn a_run_takes_the_build_row_before_it_and_the_next_one_none() {
+        assert_eq!(taken(&["a"], 2), [("exact", Some(1)), ("missing", None)]);
+        assert_eq!(taken(&[], 1), [("missing", None)]);
+    }
+
+    #[test]
+    fn equal_build_rows_are_taken_in_their_order() {
+        assert_eq!(taken(&["a", "a"], 3), [("exact", Some(1)), ("exact", Some(2)), ("missing", None)]);
+    }
+
+    #[test]
+    fn while_build_rows_differ_each_run_uses_one_up_and_has_none() {
+        let ambiguous = ("ambiguous", None);
+        assert_eq!(taken(&["a", "b"], 3), [ambiguous, ambiguous, ("missing", None)]);
+        assert_eq!(taken(&["a", "b", "a"], 4), [ambiguous, ambiguous, ambiguous, ("missing", None)]);
+    }
+
+    #[test]
+    fn a_run_that_has_a_build_takes_no_other() {
+        let (connection, mut source) = world(&["a", "b"], 1);
+        connection.execute("update runs set build_id = 2", []).expect("it can be written");
+        let certainty = source.take_build(&connection, Home::Runs, 1).expect("it can be written");
+        assert_eq!((certainty, source.kept.len()), ("exact", 2));
+    }
+}

@@ -5,6 +5,8 @@ mod attempts;
 mod builds;
 mod cells;
 mod columns;
+pub mod consistency;
+pub mod contents;
 mod current;
 mod digest;
 pub mod events;

@@ -2,6 +2,18 @@
 
 use rusqlite::{Connection, Result, params};
 
+/// Everything in `rejects`, in the order of the files. Places read `path:line:byte`, the byte counted in the file.
+pub const LIST: &str = "
+select
+    s.path || ':' || r.line_no || ':' || r.byte_offset as place,
+    r.kind as kind,
+    r.len_bytes as len_bytes,
+    r.reason as reason,
+    r.raw as raw
+from rejects as r
+join sources as s on s.source_id = r.source_id
+order by r.source_id, r.byte_offset, r.kind";
+
 /// An entry of `rejects` that gave no row.
 #[derive(Debug, Clone)]
 pub struct Rejected {

@@ -6,6 +6,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 /// The SLO that is meant when none is named.
 pub const DEFAULT: &str = "default";
 
+/// Every SLO, by its name.
+pub const LIST: &str = "select name, ttft_s, tpot_s, saved_at from slos order by name";
+
 /// A saved pair of targets, in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slo {

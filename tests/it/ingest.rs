@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
+use narwhal_jq::journal::declare::{Declared, Field, Shape};
+use narwhal_jq::journal::terminal::Terminal;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use serde_json::json;
@@ -323,42 +325,22 @@ fn a_run_knows_its_start_its_span_and_moves_them_when_rows_come() {
 fn every_column_that_the_writer_fills_is_a_column_of_its_table() {
     // The table as SQLite reports it, against the fields of a row that has every one.
     let lab = Lab::new();
-    let part = |names: &str| -> String {
-        let members: Vec<String> = names.split(' ').map(|name| format!("\"{name}\": 1")).collect();
-        format!("{{{}}}", members.join(", "))
-    };
-    let text = "client_rid prefill_iid decode_iid token_accounting error error_type error_code reason \
-        cancelled_phase refused_cause readiness_reason";
-    let numbers = "input_len wanted_len output_len ttft_s tpot_s first_byte_s decode_tpot_s queue_wait_s \
-        duration_s attempts decode_attempts decode_tokens_observed status";
-    let flags = "input_sized crossed cancelled refused rejected expired";
-    let mut members: Vec<String> = Vec::new();
-    members.extend(text.split_whitespace().map(|name| format!("\"{name}\": \"t\"")));
-    members.extend(numbers.split_whitespace().map(|name| format!("\"{name}\": 1")));
-    members.extend(flags.split_whitespace().map(|name| format!("\"{name}\": true")));
-    members.push(format!("\"queue_waits\": {}", part("admission prefill decode")));
-    members.push(format!(
-        "\"admission_price\": {}",
-        part("attempt backlog_s own_prefill_s elapsed_s handoff_s price_s")
-    ));
-    members.push(format!("\"upstream_seconds\": {}", part("prefill decode")));
-    members.push(
-        "\"cache_placement\": {\"placed_iid\": \"t\", \"placed_cached_tokens\": 1, \"evidence_sequence\": 1, \
-         \"predicted_prefill_s\": 1, \"cold_prefill_s\": 1, \"cold_choice_iid\": \"t\"}"
-            .to_owned(),
-    );
-    members.push("\"cached_tokens\": {\"p0\": 3, \"p1\": 9}, \"continuation\": {\"a\": 1}".to_owned());
-    members.push(
-        "\"attempt_failures\": [{\"at\": 1, \"attempt\": 1, \"phase\": \"t\", \"reason\": \"t\", \"prefill_iid\": \"t\", \
-         \"decode_iid\": \"t\", \"error_type\": \"t\", \"error_message\": \"t\", \"status\": 1, \"transient\": true, \
-         \"output_started\": true, \"retry_scheduled\": true, \"backoff_s\": 1, \"retry_reason\": \"t\"}]"
-            .to_owned(),
-    );
-    lab.write(
-        "j.jsonl",
-        terminal(RUN, "a", 1.0).replace("\"terminal\"", &format!("{}, \"terminal\"", members.join(", ")))
-            + "\n",
-    );
+    fn row_of(fields: &'static [Field]) -> serde_json::Map<String, serde_json::Value> {
+        let value = |field: &Field| match field.shape {
+            Shape::Text => json!("t"),
+            Shape::Int | Shape::Real => json!(1),
+            Shape::Flag => json!(true),
+            Shape::Object => json!({"p0": 3, "p1": 9}),
+            Shape::Array => json!([]),
+            Shape::Part => row_of(field.fields).into(),
+            Shape::Entries => json!([row_of(field.fields)]),
+        };
+        fields.iter().map(|field| (field.name.to_owned(), value(field))).collect()
+    }
+    let mut row = row_of(Terminal::FIELDS);
+    row.insert("schema".to_owned(), "narwhal.journal".into());
+    row.insert("run".to_owned(), RUN.into());
+    lab.write("j.jsonl", serde_json::Value::Object(row).to_string() + "\n");
     lab.ingest("j.jsonl");
     for table in ["terminals", "attempt_failures"] {
         let database = lab.database();

@@ -118,6 +118,31 @@ fn modules_take_only_from_those_that_the_code_map_puts_before_them() {
 }
 
 #[test]
+fn statements_stand_in_the_homes_of_sql() {
+    let source = project().join("src");
+    let homes = ["export.rs", "store/", "query/", "selection/", "lake/"];
+    let mut wrong = Vec::new();
+    each_file(&source, &mut |path| {
+        let name = path.strip_prefix(&source).unwrap().to_str().unwrap();
+        if homes.iter().any(|home| name.starts_with(home)) {
+            return;
+        }
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for line in code.lines() {
+            let code = line.split("//").next().unwrap().to_lowercase();
+            // What a message quotes stands between backticks.
+            let quoted = code.split('`').step_by(2).collect::<String>();
+            let begins = ["\"select ", "\"insert ", "\"update ", "\"delete ", "\"pragma "];
+            if begins.iter().any(|begin| quoted.contains(begin)) {
+                wrong.push(format!("src/{name}: {}", line.trim()));
+            }
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn an_arrow_is_seen_however_it_is_written() {
     let text = "//! crate::output\nuse crate::store::{self, slos};\nfn f() -> rusqlite::Result<()> { crate::query::x() }\n\
                 #[cfg(test)]\nmod tests { use crate::commands; }";
