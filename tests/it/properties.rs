@@ -710,8 +710,17 @@ fn assert_every_line_is_accounted_for(bytes: &[u8], is_final: bool) {
     for (table, places) in ["builds", "terminals", "events"].iter().zip(&tables) {
         assert_eq!(places.len(), count(table), "{table}");
     }
+    // Packed bytes among lines are one reject, however many line feeds are in them.
+    let packed = lab
+        .rows("select byte_offset, byte_offset + len_bytes from rejects where reason like 'packed bytes%'");
+    let is_packed = |offset: usize| {
+        packed.iter().any(|span| match span[..] {
+            [Value::Integer(from), Value::Integer(to)] => (from as usize..to as usize).contains(&offset),
+            _ => panic!("a place is an integer"),
+        })
+    };
     let mut unplaced = 0;
-    for (offset, line) in &lines {
+    for (offset, line) in lines.iter().filter(|(offset, _)| !is_packed(*offset)) {
         let is_blank = line.iter().all(|byte| b" \t\r".contains(byte));
         let range = *offset..offset + line.len().max(1);
         if tables.iter().any(|places| places.range(range.clone()).next().is_some()) {
