@@ -128,8 +128,10 @@ fn nothing(page: &mut Page, found: &Explanation, counts: &str) {
     } else {
         format!("{} extra misses (95 %: {} to {})", whole(found.extra), whole(found.low), whole(found.high))
     };
-    let why = if z <= -SHOWN {
+    let why = if z <= -SHOWN && found.high < 0.0 {
         "the window fared better than the baseline".to_owned()
+    } else if z <= -SHOWN {
+        "not shown to differ, for the interval, which takes bursts in, reaches 0".to_owned()
     } else if found.low > 0.0 {
         format!(
             "the interval only just leaves 0 out, and of requests that miss each on its own chance gives as many: \

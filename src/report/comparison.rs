@@ -264,7 +264,7 @@ fn distribution(asked: &Asked<'_>, sides: &[Side], at: usize) -> Markup {
         caption: html! {
             "Share of requests at or below; log axis. "
             @if !within.is_empty() { "The SLO: " (within) ". " }
-            (source(&["query latency --by all"])) " of each side."
+            "Asked of each side by itself. " (source(&["query latency --by all"]))
         },
         above: false,
     }
@@ -355,8 +355,7 @@ fn curves(asked: &Asked<'_>, sides: &[Side], band: f64) -> Markup {
         picture: svg.into_text(),
         caption: html! {
             "Bands of " (crate::text::rounded(band)) " requests/s over minutes from each run’s zero; small dots: fewer than three "
-            "minutes. " (source(&[&format!("query goodput --by all --bucket {BUCKET_S} --band {}", crate::text::rounded(band))]))
-            " of each side."
+            "minutes. Asked of each side by itself. " (source(&[&format!("query goodput --by all --bucket {BUCKET_S} --band {}", crate::text::rounded(band))]))
         },
         above: false,
     };
