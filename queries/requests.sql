@@ -58,9 +58,17 @@ given as (
 -- Requests with a failed attempt on the engine asked for.
 failed_on as (
     select distinct f.terminal_id
-    from given as g
+    from selection as s
+    cross join given as g
+    cross join terminals as t
     cross join attempt_failures as f
-    where f.attributed = 1
+    where g.engine is not null
+        and t.run_id = s.run_id
+        and t.arrived >= s.from_s
+        and t.arrived < s.to_s
+        and t.attempt_failures > 0
+        and f.terminal_id = t.terminal_id
+        and f.attributed = 1
         and (f.prefill_iid = g.engine or f.decode_iid = g.engine)
 ),
 judged as (

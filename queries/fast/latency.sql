@@ -30,17 +30,17 @@ wide as materialized (
     group by s.scope
 ),
 by_metric as (
-    select scope, 1 as metric_no, 'ttft_s' as metric, ttft_n as measured, ttft_mean as mean, ttft_ranks as ranks from wide
+    select scope, 1 as metric_no, ttft_n as measured, ttft_mean as mean, ttft_ranks as ranks from wide
     union all
-    select scope, 2, 'tpot_s', tpot_n, tpot_mean, tpot_ranks from wide
+    select scope, 2, tpot_n, tpot_mean, tpot_ranks from wide
     union all
-    select scope, 3, 'first_byte_s', first_byte_n, first_byte_mean, first_byte_ranks from wide
+    select scope, 3, first_byte_n, first_byte_mean, first_byte_ranks from wide
     union all
-    select scope, 4, 'decode_tpot_s', decode_tpot_n, decode_tpot_mean, decode_tpot_ranks from wide
+    select scope, 4, decode_tpot_n, decode_tpot_mean, decode_tpot_ranks from wide
     union all
-    select scope, 5, 'queue_wait_s', queue_wait_n, queue_wait_mean, queue_wait_ranks from wide
+    select scope, 5, queue_wait_n, queue_wait_mean, queue_wait_ranks from wide
     union all
-    select scope, 6, 'duration_s', duration_n, duration_mean, duration_ranks from wide
+    select scope, 6, duration_n, duration_mean, duration_ranks from wide
 ),
 metrics(metric_no, metric) as (
     values

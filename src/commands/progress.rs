@@ -29,6 +29,11 @@ impl Progress {
         Self { bar: bar.with_message(name.to_owned()), started: Instant::now(), is_shown: Cell::new(false) }
     }
 
+    /// Whether it can be seen.
+    pub(super) fn is_seen(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     /// So much is done, 0 to 1.
     pub(super) fn tell(&self, share: f64) {
         if self.started.elapsed() >= PATIENCE {

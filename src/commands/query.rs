@@ -95,6 +95,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         jobs: jobs(&ask.flags),
         open: &open,
         progress: &|share| progress.tell(share),
+        is_seen: progress.is_seen(),
     };
     let measures = ask.flags.intervals.then(|| measures(query)).transpose()?;
     let mut order_notes = Vec::new();

@@ -10,6 +10,7 @@
 
 pub mod build;
 pub mod compression;
+mod decimal;
 pub mod declare;
 mod define;
 pub mod event;

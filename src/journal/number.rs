@@ -1,6 +1,8 @@
 //! Numbers, as the writer and others write them, and the tokens that Python writes for none.
 
+use super::decimal;
 use super::json::{Figure, Read, Reader, Repair};
+use super::scan;
 
 /// `fast_float2`, as the standard library, takes an exponent beyond 65535 for one that leads to 0 or infinity.
 /// In a number of more digits it need not.
@@ -31,7 +33,7 @@ impl Reader<'_> {
         while let Some(digit @ b'0'..=b'9') = rest.get(len)
             && len < SAFE_DIGITS
         {
-            int = int * 10 + i64::from(digit - b'0');
+            int = int * 10 + u64::from(digit - b'0');
             len += 1;
         }
         if len == 0 || (rest[0] == b'0' && len > 1) {
@@ -39,18 +41,14 @@ impl Reader<'_> {
         }
         match rest[len..] {
             [b'.', b'0'..=b'9', ..] => {
-                let (real, len) = fast_float2::parse_partial::<f64, _>(rest).ok()?;
-                let is_all = real.is_finite() && !matches!(rest.get(len), Some(b'e' | b'E'));
-                if !is_all || len > MAX_FAST {
-                    return None;
-                }
+                let (real, len) = real(rest, int, len + 1).or_else(|| long_real(rest))?;
                 self.pos += len;
                 Some(Figure::Real(real))
             }
             [b'.' | b'e' | b'E' | b'0'..=b'9', ..] => None,
             _ => {
                 self.pos += len;
-                Some(Figure::Int(int))
+                Some(Figure::Int(int.cast_signed()))
             }
         }
     }
@@ -133,6 +131,46 @@ impl Reader<'_> {
         self.pos += len;
         if len == 0 { Err(self.expected("a digit")) } else { Ok(()) }
     }
+}
+
+/// Reads the rest of a number of whole part `int`, from the first digit of its fraction at `from`: its value, and where
+/// it ends. `None` where its digits are too many for 64 bits, or its power of ten is a rare one.
+#[inline]
+fn real(number: &[u8], int: u64, from: usize) -> Option<(f64, usize)> {
+    let (mut digits, mut at) = (int, from);
+    while let Some(eight) = scan::eight_digits(&number[at..])
+        && digits < u64::MAX / 100_000_000
+    {
+        digits = digits * 100_000_000 + eight;
+        at += 8;
+    }
+    while let Some(digit @ b'0'..=b'9') = number.get(at) {
+        if digits >= u64::MAX / 10 {
+            return None;
+        }
+        digits = digits * 10 + u64::from(digit - b'0');
+        at += 1;
+    }
+    let mut exponent = -i32::try_from(at - from).ok()?;
+    if let Some(b'e' | b'E') = number.get(at) {
+        let [b'-', tens @ b'0'..=b'9', ones @ b'0'..=b'9', behind] = number.get(at + 1..at + 5)? else {
+            return None;
+        };
+        if behind.is_ascii_digit() {
+            return None;
+        }
+        exponent -= i32::from(tens - b'0') * 10 + i32::from(ones - b'0');
+        at += 4;
+    }
+    decimal::nearest(digits, exponent).map(|real| (real, at))
+}
+
+/// The same of any length and power; `None` where more than its value is to be told.
+#[cold]
+fn long_real(number: &[u8]) -> Option<(f64, usize)> {
+    let (real, len) = fast_float2::parse_partial::<f64, _>(number).ok()?;
+    let is_all = real.is_finite() && !matches!(number.get(len), Some(b'e' | b'E'));
+    (is_all && len <= MAX_FAST).then_some((real, len))
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub fn without_accounting_by_scope(connection: &Connection) -> Result<Vec<(Strin
     let mut find = connection.prepare(
         "select s.scope, count(distinct t.run_id), count(*)
          from selection as s
-         cross join terminals as t
+         cross join terminals as t indexed by terminals_unaccounted
          where t.run_id = s.run_id and t.arrived >= s.from_s and t.arrived < s.to_s
              and t.terminal = 'completed' and t.output_len is null and t.token_accounting = 'unavailable'
          group by s.scope

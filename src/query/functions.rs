@@ -19,6 +19,7 @@ use rusqlite::{Connection, Error, Result};
 /// - `ranks_by(key, x)`, for the same: as `ranks(x, 0)`, apart for each text `key`, to be read by `keys_of(ranks)`, a
 ///   JSON array, and `rank_at(ranks, place in it, percent)`; `percent` 0 is how many values there are. It saves sorting
 ///   rows into groups. `counts_by(key, n)` only adds up n for each key, to be read in the same way.
+/// - `frontier` and `frontier_at`, for `slo-frontier`.
 ///
 /// # Errors
 /// When SQLite refuses.
@@ -31,6 +32,7 @@ pub fn add(connection: &Connection) -> Result<()> {
     add_math(connection, flags)?;
     connection.create_aggregate_function("ranks_by", 2, flags, RanksBy)?;
     connection.create_aggregate_function("counts_by", 2, flags, CountsBy)?;
+    super::frontier::add(connection)?;
     connection.create_scalar_function("keys_of", 1, flags, |context| {
         let ValueRef::Blob(ranks) = context.get_raw(0) else { return Ok(None) };
         let keys = ranks.get(..8).and_then(|len| <[u8; 8]>::try_from(len).ok()).map(u64::from_le_bytes);

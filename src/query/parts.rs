@@ -1,5 +1,5 @@
 //! A large answer worked out in parts: scopes do not depend on each other, so several connections take turns at
-//! them, and how much is done is known on the way.
+//! them, and how much is done is known on the way. Of one scope alone `slices` knows it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
 use super::run::{self, Bound, Sink, collect};
+use super::slices::{Span, can_be_read_in_slices, collect_telling};
 use crate::selection::{Row, Selection, install};
 
 /// Fewer requests are answered before a second connection is open.
@@ -40,6 +41,8 @@ pub struct Question<'q> {
     pub open: &'q (dyn Fn() -> Result<Connection> + Sync),
     /// Is told which share of the requests is done.
     pub progress: &'q dyn Fn(f64),
+    /// Whether anybody sees that.
+    pub is_seen: bool,
 }
 
 /// Runs a statement whose rows come by scope, and gives them to the sink in that order; how many there were.
@@ -48,9 +51,16 @@ pub struct Question<'q> {
 /// As [`run::run`].
 pub fn run(connection: &mut Connection, question: &Question<'_>, sink: &mut dyn Sink) -> Result<u64> {
     let rows = &question.selection.rows;
-    let weights = weights(connection, rows)?;
+    let spans = spans(connection, rows)?;
+    let weights: Vec<u64> = spans.iter().map(|span| span.requests).collect();
     let all: u64 = weights.iter().sum();
     let parts = cut(rows, &weights, (all / (question.jobs as u64 * PARTS_EACH)).max(LEAST));
+    if all >= WORTH_IT && parts.len() == 1 && question.is_seen && can_be_read_in_slices(question.sql) {
+        let mut out = Ordered { sink, has_columns: false, rows: 0 };
+        let asked = (question.sql, question.bound);
+        out.part(collect_telling(connection, asked, (rows, &spans), question.progress)?)?;
+        return out.end();
+    }
     if all < WORTH_IT || parts.len() < 2 {
         return run::run(connection, question.sql, question.bound, sink);
     }
@@ -119,7 +129,8 @@ pub fn run(connection: &mut Connection, question: &Question<'_>, sink: &mut dyn 
     })
 }
 
-type Answer = (Vec<String>, Vec<Vec<Value>>);
+/// Columns and rows.
+pub type Answer = (Vec<String>, Vec<Vec<Value>>);
 
 /// Gives parts of an answer to a sink as one.
 struct Ordered<'s> {
@@ -148,8 +159,8 @@ impl Ordered<'_> {
     }
 }
 
-/// About how many requests each row takes in: those of its run, by how much of its time the row takes in.
-fn weights(connection: &Connection, rows: &[Row]) -> Result<Vec<u64>> {
+/// What each row takes in: of the requests of its run about as many as by how much of its time.
+fn spans(connection: &Connection, rows: &[Row]) -> Result<Vec<Span>> {
     let mut find = connection.prepare(
         "select r.run_id, r.first_s, r.last_s, coalesce(sum(c.requests), 0)
          from runs as r
@@ -163,13 +174,15 @@ fn weights(connection: &Connection, rows: &[Row]) -> Result<Vec<u64>> {
         ))
     })?;
     let runs: BTreeMap<i64, (Option<f64>, Option<f64>, u64)> = runs.collect::<rusqlite::Result<_>>()?;
-    let weight = |row: &Row| {
-        let Some((Some(first_s), Some(last_s), requests)) = runs.get(&row.run_id) else { return 0 };
+    let span = |row: &Row| {
+        let Some((Some(first_s), Some(last_s), requests)) = runs.get(&row.run_id) else {
+            return Span { first_s: row.from_s, last_s: row.to_s, requests: 0 };
+        };
         let taken_s = (row.to_s.min(*last_s) - row.from_s.max(*first_s)).max(0.0);
         let share = if last_s > first_s { taken_s / (last_s - first_s) } else { 1.0 };
-        (*requests as f64 * share) as u64
+        Span { first_s: *first_s, last_s: *last_s, requests: (*requests as f64 * share) as u64 }
     };
-    Ok(rows.iter().map(weight).collect())
+    Ok(rows.iter().map(span).collect())
 }
 
 /// Cuts rows, which are in the order of their scopes, into parts of whole scopes that weigh about so much.

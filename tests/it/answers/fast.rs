@@ -6,6 +6,7 @@ use narwhal_jq::query::catalog::Query;
 use narwhal_jq::query::faster::{Answers, FASTER};
 use narwhal_jq::query::functions;
 use narwhal_jq::query::run::collect;
+use narwhal_jq::query::slices::{Span, can_be_read_in_slices, collect_telling};
 use narwhal_jq::selection::{self, OPEN_FROM, OPEN_TO, Row};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -96,17 +97,30 @@ fn windows() -> impl Strategy<Value = Vec<(Option<&'static str>, f64, f64)>> {
     prop_oneof![1 => whole, 3 => cut]
 }
 
+/// What the parameters of a query are.
+fn bound(query: &Query, given: &[(&str, Sql)]) -> Vec<(String, Sql)> {
+    let value_of =
+        |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+    let parameters = query.parameters.iter().map(|parameter| &parameter.name);
+    parameters.map(|name| (format!(":{name}"), value_of(name).unwrap_or(Sql::Null))).collect()
+}
+
 fn ask(connection: &mut Connection, query: &Query, sql: &str, given: &[(&str, Sql)]) -> Vec<Vec<Sql>> {
-    let bound: Vec<(String, Sql)> = query
-        .parameters
-        .iter()
-        .map(|parameter| {
-            let value =
-                given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| value.clone());
-            (format!(":{}", parameter.name), value.unwrap_or(Sql::Null))
-        })
-        .collect();
-    collect(connection, sql, &bound).unwrap_or_else(|error| panic!("{}: {error:#}", query.name)).1
+    let answer = collect(connection, sql, &bound(query, given));
+    answer.unwrap_or_else(|error| panic!("{}: {error:#}", query.name)).1
+}
+
+/// As [`ask`], the runs cut into slices.
+fn ask_in_slices(
+    connection: &mut Connection,
+    query: &Query,
+    sql: &str,
+    given: &[(&str, Sql)],
+    rows: &[Row],
+) -> Vec<Vec<Sql>> {
+    let spans = vec![Span { first_s: 100.0, last_s: 199.0, requests: 80 }; rows.len()];
+    let answer = collect_telling(connection, (sql, &bound(query, given)), (rows, &spans), &|_| ());
+    answer.unwrap_or_else(|error| panic!("{} in slices: {error:#}", query.name)).1
 }
 
 /// What a query is asked with.
@@ -173,6 +187,20 @@ proptest! {
         }));
         let catalog = catalog();
         let mut differences = Differences::default();
+        // What is told of how far a single scope is needs its runs in slices: the answer is the same.
+        let whole = &selections[1];
+        for query in &catalog {
+            let faster = FASTER.iter().find(|faster| faster.name == query.name && faster.answers == Answers::Any);
+            for sql in [Some(query.sql.as_str()), faster.map(|faster| faster.sql)].into_iter().flatten() {
+                for given in parameters(query).iter().filter(|_| can_be_read_in_slices(sql)) {
+                    selection::install(&mut connection, whole).unwrap();
+                    let expected = ask(&mut connection, query, sql, given);
+                    let found = ask_in_slices(&mut connection, query, sql, given, whole);
+                    let what = format!("{} {given:?} in slices", query.name);
+                    differences.compare_statements(query, &expected, &found, &what);
+                }
+            }
+        }
         for rows in selections {
             selection::install(&mut connection, &rows).unwrap();
             let is_whole = rows.iter().all(|row| row.from_s == OPEN_FROM && row.to_s == OPEN_TO);

@@ -143,7 +143,7 @@ fn the_shell_gives_the_rows_of_the_definitions_on_a_generated_journal() {
     let Some(world) = generated(test) else { return };
     let catalog = catalog();
     let plain = plain_questions(&catalog, &world);
-    for chosen in [Chosen::flags(""), Chosen::Rows(world.windows())] {
+    for chosen in world.selections() {
         compare(&world, &chosen, &plain);
     }
 }
