@@ -18,7 +18,7 @@ def ask(url):
         return json.load(answer)
 
 
-def wait_for(what, find, seconds=180):
+def wait_for(what, find, seconds=300):
     """What `find` gives, as soon as it is something."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -97,7 +97,7 @@ class Cluster:
         for worker in self.workers():
             of_worker = ask(f"{worker['webuiaddress']}/json/")["executors"]
             tasks[worker["id"]] = sum(
-                done.get(str(executor["executorid"]), 0)
+                done.get(str(executor["id"]), 0)
                 for executor in of_worker
                 if executor["appid"] == application
             )
