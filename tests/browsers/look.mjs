@@ -16,6 +16,9 @@ const WIDTHS = [380, 1400];
 // What is left of A4 inside margins of 12 mm, in CSS pixels.
 const PAPER = { width: 703, height: 1040 };
 
+// A busy machine is no fault of a page.
+const PATIENCE_MS = 300_000;
+
 // Pages are opened as files; under the strict policy they come from a server, as from a CI server.
 const file = (at) => pathToFileURL(pages[at]).href;
 const server = createServer(async (asked, answer) => {
@@ -30,6 +33,7 @@ const strict = (at) => `http://127.0.0.1:${server.address().port}/${at}`;
 async function each(browser, name, look) {
   for (const at of pages.keys()) {
     const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     const what = `${name}, ${basename(pages[at])}`;
     let expected = true;
     page.on("console", (message) => {
@@ -65,7 +69,13 @@ async function widths(page, at, what, picture) {
   }
 }
 
-const chromium = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+// The browser itself asks nobody for anything.
+const QUIET = ["gpu", "quic", "background-networking", "component-update", "sync"].map((what) => `--disable-${what}`);
+const chromium = await puppeteer.launch({
+  executablePath: "/usr/bin/chromium",
+  args: ["--no-sandbox", "--no-first-run", ...QUIET],
+  protocolTimeout: PATIENCE_MS,
+});
 await each(chromium, "Chromium", async (page, at, what, expect) => {
   const name = basename(pages[at], ".html");
   for (const scheme of ["light", "dark"]) {
