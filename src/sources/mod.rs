@@ -6,7 +6,7 @@
 //! | what | where |
 //! |---|---|
 //! | the source that content goes on from | [`recognition`] |
-//! | a file, opened where its reading stopped | [`file`] |
+//! | a file, opened where its reading stopped | [`mod@file`] |
 //! | how a source stands beside its file now | [`state`] |
 //! | the bytes of a source, read once more | [`original`] |
 
