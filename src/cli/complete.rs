@@ -11,8 +11,9 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::Shells;
 
+use super::parse;
+use super::query::PARAMETER;
 use super::settings::named;
-use super::{PARAMETER, parse};
 use crate::query::catalog::Type;
 use crate::settings;
 use crate::store::known::{Kind, Named};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{SelectionFlags, ShowFormat, target};
+use super::values::target;
+use super::{SelectionFlags, ShowFormat};
 use crate::query::scoring::Policy;
 
 /// `explain`.

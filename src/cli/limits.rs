@@ -4,7 +4,7 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use super::selection::positive_length;
-use super::{share, target};
+use super::values::{share, target};
 use crate::query::check::{Figure, Limit};
 use crate::query::figures::METRICS;
 use crate::statistics;

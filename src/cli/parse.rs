@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
+use clap::{Arg, CommandFactory, FromArgMatches};
 
+use super::query::PARAMETER;
 use super::settings::{fallback, named};
-use super::{Ask, Cli, Command, ExportWanted, PARAMETER, Subcommanded, Wanted};
+use super::{AskedQueries, Cli, Invocation};
 use crate::query::catalog::{self, Faults, Parameter, Query, Type};
 use crate::settings;
 
@@ -17,7 +18,7 @@ use crate::settings;
 ///
 /// # Errors
 /// When the catalog cannot be read.
-pub fn parse() -> Result<Wanted> {
+pub fn parse() -> Result<Invocation> {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // What is wrong with them is said when it is clear that something is to be done: help is had without.
     let settings = settings::load(&named(&arguments));
@@ -36,41 +37,15 @@ pub fn parse() -> Result<Wanted> {
     let settings = settings?;
     let fallback = fallback(&settings)?;
     cli.global.settle(settings, &matches)?;
-    let mut command = match cli.command {
-        Command::Ingest(flags) => Subcommanded::Ingest(flags),
-        Command::Query(flags) => {
-            let (_, given) = matches.subcommand().expect("`query` was parsed");
-            let asked = given.subcommand();
-            let query = asked.and_then(|(name, _)| catalog.iter().find(|query| query.name == name)).cloned();
-            let given = asked.map_or_else(ArgMatches::default, |(_, given)| given.clone());
-            Subcommanded::Query(Box::new(Ask { flags, query, catalog, faults, given }))
-        }
-        Command::Show(flags) => Subcommanded::Show(flags),
-        Command::Compare(flags) => Subcommanded::Compare(flags),
-        Command::Check(flags) => Subcommanded::Check(flags),
-        Command::Explain(flags) => Subcommanded::Explain(flags),
-        Command::Report(flags) => Subcommanded::Report(flags),
-        Command::Sql(flags) => Subcommanded::Sql(flags),
-        Command::Schema(flags) => Subcommanded::Schema(flags),
-        Command::Export(flags) => {
-            let (_, given) = matches.subcommand().expect("`export` was parsed");
-            Subcommanded::Export(Box::new(ExportWanted { flags, catalog, given: given.clone() }))
-        }
-        Command::Redact(flags) => Subcommanded::Redact(flags),
-        Command::Slo(action) => Subcommanded::Slo(action),
-        Command::Status => Subcommanded::Status,
-        Command::Verify => Subcommanded::Verify,
-        Command::Rejects(flags) => Subcommanded::Rejects(flags),
-        Command::Forget(flags) => Subcommanded::Forget(flags),
-        Command::Lake(action) => Subcommanded::Lake(action),
-        Command::Completions(flags) => Subcommanded::Completions(flags),
-        Command::Man(flags) => Subcommanded::Man(flags),
-        Command::Config(flags) => Subcommanded::Config(flags),
-    };
-    if let Some(selection) = command.selection_mut() {
+    let subcommand = cli.command.get_mut();
+    if let Some(asked) = subcommand.queries_mut() {
+        let (_, given) = matches.subcommand().expect("a subcommand was parsed");
+        *asked = AskedQueries { catalog, faults, matches: given.clone() };
+    }
+    if let Some(selection) = subcommand.selection_mut() {
         selection.fall_back_on(fallback);
     }
-    Ok(Wanted { global: cli.global, command })
+    Ok(Invocation { global: cli.global, command: cli.command })
 }
 
 /// Every query there is for this command line, the user's own after the shipped ones, and the files that cannot

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{RedactFlags, SelectionFlags, share, target};
+use super::values::{share, target};
+use super::{RedactFlags, SelectionFlags};
 use crate::query::scoring::Policy;
 
 /// `report`.

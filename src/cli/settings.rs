@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::Utc;
@@ -10,7 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
 use super::selection::Fallback;
-use super::{Color, Global, SelectionFlags, Slo, Subcommanded};
+use super::{Color, Global, SelectionFlags};
 use crate::failure::Failure;
 use crate::settings::{Named, Settings, VARIABLE};
 
@@ -107,60 +106,4 @@ pub(super) fn fallback(settings: &Settings) -> Result<Option<Arc<Fallback>>, Fai
 fn wrong(settings: &Settings, message: &str) -> Failure {
     let file = settings.file.clone().unwrap_or_default();
     crate::settings::unusable(&file, message)
-}
-
-impl Subcommanded {
-    /// What it is asked of, where that can be chosen by flags, and left to the settings.
-    pub(super) fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
-        match self {
-            Self::Query(ask) => Some(&mut ask.flags.selection),
-            Self::Check(flags) => Some(&mut flags.selection),
-            Self::Explain(flags) => Some(&mut flags.selection),
-            Self::Report(flags) => Some(&mut flags.selection),
-            Self::Sql(flags) => Some(&mut flags.selection),
-            Self::Export(wanted) => Some(&mut wanted.flags.selection),
-            Self::Slo(Slo::Solve(flags)) => Some(&mut flags.selection),
-            Self::Slo(Slo::Try(flags)) => Some(&mut flags.selection),
-            Self::Slo(Slo::Set { .. } | Slo::Show | Slo::Clear { .. })
-            | Self::Ingest(_)
-            | Self::Show(_)
-            | Self::Compare(_)
-            | Self::Schema(_)
-            | Self::Redact(_)
-            | Self::Status
-            | Self::Verify
-            | Self::Rejects(_)
-            | Self::Forget(_)
-            | Self::Lake(_)
-            | Self::Completions(_)
-            | Self::Man(_)
-            | Self::Config(_) => None,
-        }
-    }
-
-    /// The journals that it reads into the database, which may be named as in the settings.
-    pub fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
-        match self {
-            Self::Ingest(flags) => Some(&mut flags.paths),
-            Self::Query(ask) => Some(&mut ask.flags.ingest),
-            Self::Show(flags) => Some(&mut flags.ingest),
-            Self::Check(flags) => Some(&mut flags.ingest),
-            Self::Explain(flags) => Some(&mut flags.ingest),
-            Self::Report(flags) => Some(&mut flags.ingest),
-            Self::Export(wanted) => Some(&mut wanted.flags.ingest),
-            Self::Compare(_)
-            | Self::Sql(_)
-            | Self::Schema(_)
-            | Self::Redact(_)
-            | Self::Slo(_)
-            | Self::Status
-            | Self::Verify
-            | Self::Rejects(_)
-            | Self::Forget(_)
-            | Self::Lake(_)
-            | Self::Completions(_)
-            | Self::Man(_)
-            | Self::Config(_) => None,
-        }
-    }
 }

@@ -3,7 +3,8 @@
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{OutputFlags, SelectionFlags, share, target};
+use super::values::{share, target};
+use super::{OutputFlags, SelectionFlags};
 use crate::query::scoring::Policy;
 
 /// `slo`.

@@ -1,11 +1,13 @@
 //! `check`: exit 6 when something does not hold, 7 when that cannot be judged.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use chrono::Utc;
 use rusqlite::Connection;
 
 use super::{Teller, open_target, read_then_open};
-use crate::cli::{Check, CheckFormat, Global};
+use crate::cli::{Check, CheckFormat, Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::checked::{write_metrics, write_text};
@@ -16,7 +18,28 @@ use crate::query::scoring::Policy;
 use crate::selection::time::{Moment, unix_s};
 use crate::selection::{self, By, Selection};
 
-pub(super) fn run(global: &Global, flags: &Check) -> Result<Exit> {
+impl Subcommand for Check {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
+        Some(&mut self.selection)
+    }
+
+    fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        Some(&mut self.ingest)
+    }
+
+    fn targets(&self) -> Targets {
+        let mut targets = Targets::new(self.ttft, self.tpot);
+        targets.ttfts.extend(self.limits.largest_of("ttft_s"));
+        targets.tpots.extend(self.limits.largest_of("tpot_s"));
+        targets
+    }
+}
+
+fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
 use super::{Teller, open_target, open_to_read};
-use crate::cli::{Compare, Global};
+use crate::cli::{Compare, Global, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::json::write_json;
@@ -21,7 +21,17 @@ use crate::selection::{self, Selection, expression};
 use crate::store::slos::Slo;
 use crate::text::rounded;
 
-pub(super) fn run(global: &Global, flags: &Compare) -> Result<Exit> {
+impl Subcommand for Compare {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::new(self.ttft, self.tpot)
+    }
+}
+
+fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let mut connection = open_to_read(global)?;
     let teller = Teller::new(global);
     let names = [flags.a.as_str(), flags.b.as_str()];

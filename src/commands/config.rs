@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use rusqlite::types::ValueRef;
 
-use crate::cli::{Config, Global, Origin, Subcommanded, Wanted};
+use crate::cli::{Config, Global, Invocation, Origin, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -14,12 +14,13 @@ use crate::output::target::Target;
 /// What a router calls its journal when nobody names it.
 const USUAL_JOURNAL: &str = "journal.jsonl";
 
-/// Puts the journals of the settings where their names stand, and where `ingest` was given none.
-pub(super) fn find_journals(wanted: &mut Wanted) -> Result<(), Failure> {
-    let journals = &wanted.global.settings.journals;
-    let is_ingest = matches!(wanted.command, Subcommanded::Ingest(_));
-    let Some(paths) = wanted.command.journals_mut() else { return Ok(()) };
-    if is_ingest && paths.is_empty() {
+/// Puts the journals of the settings where their names stand, and where none were named and some are needed.
+pub(super) fn find_journals(invocation: &mut Invocation) -> Result<(), Failure> {
+    let journals = &invocation.global.settings.journals;
+    let subcommand = invocation.command.get_mut();
+    let needs_journals = subcommand.needs_journals();
+    let Some(paths) = subcommand.journals_mut() else { return Ok(()) };
+    if needs_journals && paths.is_empty() {
         paths.extend(journals.values().flatten().cloned());
         if paths.is_empty() && Path::new(USUAL_JOURNAL).is_file() {
             paths.push(PathBuf::from(USUAL_JOURNAL));
@@ -53,7 +54,13 @@ pub(super) fn find_journals(wanted: &mut Wanted) -> Result<(), Failure> {
 /// A setting, its value, and where that comes from.
 type Row = (String, String, Origin);
 
-pub(super) fn run(global: &Global, flags: &Config) -> Result<Exit> {
+impl Subcommand for Config {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+}
+
+fn run(global: &Global, flags: &Config) -> Result<Exit> {
     let mut target = Target::open(None)?;
     let is_terminal = target.is_terminal();
     let mut rows = output::sink(flags.format, target.writer(), is_terminal)?;

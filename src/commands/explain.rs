@@ -1,10 +1,12 @@
 //! `explain`: what the misses of a window come from.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use chrono::Utc;
 
 use super::{Teller, read_then_open};
-use crate::cli::{Explain, Global, ShowFormat};
+use crate::cli::{Explain, Global, SelectionFlags, ShowFormat, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::explanation::{self, Asked};
@@ -16,7 +18,25 @@ use crate::query::params::needed_targets;
 use crate::query::scoring::Policy;
 use crate::selection::{self, By, Row, Selection, expression};
 
-pub(super) fn run(global: &Global, flags: &Explain) -> Result<Exit> {
+impl Subcommand for Explain {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
+        Some(&mut self.selection)
+    }
+
+    fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        Some(&mut self.ingest)
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::new(self.ttft, self.tpot)
+    }
+}
+
+fn run(global: &Global, flags: &Explain) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };

@@ -2,17 +2,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::ArgMatches;
 use indicatif::{ProgressBar, ProgressStyle};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::guard::{Guard, refuse_input};
 use super::{Teller, lake, open_target, read_then_open, redactor, select, unread_selection};
-use crate::cli::{Export, ExportWanted, Global, PARAMETER};
+use crate::cli::{AskedQueries, Export, Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::export::{Earlier, Item, SIDECAR, Sidecar, Written, everything, resolve, write_rows};
 use crate::failure::Failure;
@@ -31,10 +30,32 @@ use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
 use crate::temporary;
 
-pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
-    let ExportWanted { flags, catalog, given } = wanted;
+impl Subcommand for Export {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
+        Some(&mut self.selection)
+    }
+
+    fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        Some(&mut self.ingest)
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::new(self.asked.target_s("ttft"), self.asked.target_s("tpot"))
+    }
+
+    fn queries_mut(&mut self) -> Option<&mut AskedQueries> {
+        Some(&mut self.asked)
+    }
+}
+
+fn run(global: &Global, flags: &Export) -> Result<Exit> {
+    let catalog = &flags.asked.catalog;
     if flags.names.iter().any(|name| name == lake::LAKE) {
-        return lake::export(global, wanted);
+        return lake::export(global, flags);
     }
     let teller = Teller::new(global);
     let mut items = if flags.all { everything(catalog) } else { Vec::new() };
@@ -43,7 +64,7 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
             items.push(item);
         }
     }
-    check_parameters(&items, given)?;
+    check_parameters(&items, &flags.asked)?;
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };
@@ -54,7 +75,7 @@ pub(super) fn run(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
         false => &flags.selection,
     };
     let selection = &select(&mut connection, chosen, teller)?;
-    let mut bound = bind_all(&connection, &mut items, flags, given, teller)?;
+    let mut bound = bind_all(&connection, &mut items, flags, teller)?;
     let redactor = redactor(&connection, &flags.privacy)?;
     if redactor.is_some() {
         leave_out_rejects(&mut items, &mut bound, flags, teller)?;
@@ -119,25 +140,19 @@ fn check_own(
 }
 
 /// A parameter that no exported query has is a mistake.
-fn check_parameters(items: &[Item], given: &ArgMatches) -> Result<()> {
-    let is_known = |id: &str| {
+fn check_parameters(items: &[Item], asked: &AskedQueries) -> Result<()> {
+    let is_known = |name: &str| {
         items.iter().any(|item| match item {
-            Item::Query(query) => query.parameters.iter().any(|parameter| parameter.name == id),
+            Item::Query(query) => query.parameters.iter().any(|parameter| parameter.name == name),
             _ => false,
         })
     };
-    for id in given.ids().map(clap::Id::as_str) {
-        let is_parameter = given.try_get_one::<String>(id).is_ok_and(|value| value.is_some())
-            && id.starts_with(PARAMETER)
-            && !is_known(&id[PARAMETER.len()..]);
-        if is_parameter {
-            let name = &id[PARAMETER.len()..];
-            return Err(
-                Failure::usage(format!("none of the exported queries has the parameter --{name}")).into()
-            );
+    match asked.parameters().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            Err(Failure::usage(format!("none of the exported queries has the parameter --{name}")).into())
         }
     }
-    Ok(())
 }
 
 /// Binds the parameters of every item. With `--all`, a query without targets is left out and named;
@@ -146,7 +161,6 @@ fn bind_all(
     connection: &Connection,
     items: &mut Vec<Item>,
     flags: &Export,
-    given: &ArgMatches,
     teller: Teller,
 ) -> Result<Vec<Vec<Bound>>> {
     let mut bound = Vec::new();
@@ -157,8 +171,7 @@ fn bind_all(
             kept.push(item);
             continue;
         };
-        let value = |name: &str| given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned();
-        match params::bind(connection, query, value) {
+        match params::bind(connection, query, |name| flags.asked.value(name).cloned()) {
             Ok(parameters) => {
                 bound.push(parameters);
                 kept.push(item);

@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{Teller, interrupt, lake, open_to_read};
-use crate::cli::{Forget, Global};
+use crate::cli::{Forget, Global, Subcommand};
 use crate::exit::{Exit, code_of};
 use crate::failure::{Failure, Kind};
 use crate::lake::moving::{self, Moved};
@@ -19,12 +19,17 @@ use crate::sources::state::{self, State};
 use crate::store::forgotten::{self, Candidate, Holding};
 use crate::store::{self, contents, sources};
 
-/// Whether it changes the database.
-pub(super) fn writes(flags: &Forget) -> bool {
-    !flags.dry_run
+impl Subcommand for Forget {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn heeds_signals(&self) -> bool {
+        !self.dry_run
+    }
 }
 
-pub(super) fn run(global: &Global, flags: &Forget) -> Result<Exit> {
+fn run(global: &Global, flags: &Forget) -> Result<Exit> {
     let teller = Teller::new(global);
     let looking = open_to_read(global)?;
     if let Some(run) = &flags.undo {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Teller, interrupt};
-use crate::cli::{Global, Ingest, SummaryFormat};
+use crate::cli::{Global, Ingest, Subcommand, SummaryFormat};
 use crate::exit::{Exit, code_of};
 use crate::failure::Failure;
 use crate::ingest::{Counters, FileReport, Options, Standing, Summary, Watcher, follow, ingest};
@@ -17,7 +17,25 @@ use crate::output::stdout::stdout;
 use crate::stdio;
 use crate::text::json_escaped;
 
-pub(super) fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
+impl Subcommand for Ingest {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn heeds_signals(&self) -> bool {
+        true
+    }
+
+    fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        Some(&mut self.paths)
+    }
+
+    fn needs_journals(&self) -> bool {
+        true
+    }
+}
+
+fn run(global: &Global, flags: &Ingest) -> Result<Exit> {
     let options =
         Options { is_final: flags.is_final, is_strict: flags.strict, busy_timeout: global.busy_timeout };
     let depth = if flags.recursive { Depth::Tree } else { Depth::Folder };

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::guard::refuse_input;
 use super::{Teller, open_to_read, read_then_open, redactor, select};
-use crate::cli::{Export, ExportWanted, Global, PARAMETER};
+use crate::cli::{Export, Global, Lake, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lake::check;
@@ -21,15 +21,18 @@ use crate::text::escaped;
 /// What `export` calls it.
 pub(super) const LAKE: &str = "lake";
 
+impl Subcommand for Lake {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        match self {
+            Self::Check { dir } => check_lake(global, dir),
+        }
+    }
+}
+
 /// Writes a lake.
-pub(super) fn export(global: &Global, wanted: &ExportWanted) -> Result<Exit> {
-    let ExportWanted { flags, given, .. } = wanted;
+pub(super) fn export(global: &Global, flags: &Export) -> Result<Exit> {
     let folder = check_flags(flags)?;
-    if let Some(id) = given.ids().find(|id| {
-        let value = given.try_get_one::<String>(id.as_str());
-        id.as_str().starts_with(PARAMETER) && value.is_ok_and(|value| value.is_some())
-    }) {
-        let name = &id.as_str()[PARAMETER.len()..];
+    if let Some(name) = flags.asked.parameters().next() {
         return Err(
             Failure::usage(format!("a lake holds rows, no answers: --{name} is no flag of it")).into()
         );
@@ -70,7 +73,7 @@ pub(super) fn tell(report: &Report, folder: &Path, teller: Teller) {
 }
 
 /// Checks a lake.
-pub(super) fn check(global: &Global, folder: &Path) -> Result<Exit> {
+fn check_lake(global: &Global, folder: &Path) -> Result<Exit> {
     let teller = Teller::new(global);
     let connection = if store::is_there(&global.db)? { Some(open_to_read(global)?) } else { None };
     let report = check::check(folder, connection.as_ref())?;

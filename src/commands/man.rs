@@ -9,10 +9,16 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::cli::{self, shipped_command};
+use crate::cli::{self, Global, Subcommand, shipped_command};
 use crate::exit::Exit;
 
-pub(super) fn run(flags: &cli::Man) -> Result<Exit> {
+impl Subcommand for cli::Man {
+    fn execute(&self, _: &Global) -> Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(flags: &cli::Man) -> Result<Exit> {
     let folder = &flags.dir;
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut command = shipped_command()?.disable_help_subcommand(true);

@@ -30,13 +30,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::Utc;
-use clap::ArgMatches;
 use rusqlite::Connection;
 
 use self::guard::Guard;
-use crate::cli::{
-    Color, Global, Lake, OutputFlags, PARAMETER, RedactFlags, SelectionFlags, Slo, Subcommanded, Wanted,
-};
+use crate::cli::{Color, Global, Invocation, OutputFlags, RedactFlags, SelectionFlags, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -57,86 +54,28 @@ use crate::text::{escaped, wrapped};
 ///
 /// # Errors
 /// Whatever stopped it, in words; see [`crate::exit::code_of`] for its exit code.
-pub fn run(mut wanted: Wanted) -> Result<Exit> {
-    config::find_journals(&mut wanted)?;
-    let global = &wanted.global;
+pub fn run(mut invocation: Invocation) -> Result<Exit> {
+    config::find_journals(&mut invocation)?;
     interrupt::outlive_file_limit()?;
-    warn_of_milliseconds(&wanted);
-    // These heed signals themselves, some when they have read what is new.
-    let heeds_signals = match &wanted.command {
-        Subcommanded::Ingest(_)
-        | Subcommanded::Query(_)
-        | Subcommanded::Show(_)
-        | Subcommanded::Check(_)
-        | Subcommanded::Explain(_)
-        | Subcommanded::Report(_)
-        | Subcommanded::Export(_)
-        | Subcommanded::Redact(_)
-        | Subcommanded::Slo(_) => true,
-        Subcommanded::Rejects(flags) => rejects::writes(flags),
-        Subcommanded::Forget(flags) => forget::writes(flags),
-        _ => false,
-    };
-    if !heeds_signals {
+    let reads_journals = invocation.command.get_mut().journals_mut().is_some_and(|paths| !paths.is_empty());
+    let Invocation { global, command } = &invocation;
+    let subcommand = command.get();
+    warn_of_milliseconds(&subcommand.targets(), Teller::new(global));
+    if !subcommand.heeds_signals() && !reads_journals {
         interrupt::end_on_signal()?;
     }
-    let done = match &wanted.command {
-        Subcommanded::Ingest(flags) => ingest::run(global, flags),
-        Subcommanded::Query(ask) => query::run(global, ask),
-        Subcommanded::Show(flags) => show::run(global, flags),
-        Subcommanded::Compare(flags) => compare::run(global, flags),
-        Subcommanded::Check(flags) => check::run(global, flags),
-        Subcommanded::Explain(flags) => explain::run(global, flags),
-        Subcommanded::Report(flags) => report::run(global, flags),
-        Subcommanded::Sql(flags) => sql::run(global, flags),
-        Subcommanded::Schema(flags) => schema::run(global, flags),
-        Subcommanded::Export(wanted) => export::run(global, wanted),
-        Subcommanded::Redact(flags) => redact::run(global, flags),
-        Subcommanded::Slo(action) => slo::run(global, action),
-        Subcommanded::Status => status::run(global),
-        Subcommanded::Verify => verify::run(global),
-        Subcommanded::Rejects(flags) => rejects::run(global, flags),
-        Subcommanded::Forget(flags) => forget::run(global, flags),
-        Subcommanded::Lake(Lake::Check { dir }) => lake::check(global, dir),
-        Subcommanded::Completions(flags) => completions::run(flags),
-        Subcommanded::Man(flags) => man::run(flags),
-        Subcommanded::Config(flags) => config::run(global, flags),
-    };
-    done.map_err(|error| store::explain_damage(&global.db, error))
+    subcommand.execute(global).map_err(|error| store::explain_damage(&global.db, error))
 }
 
 /// Says of targets that are too far off for seconds that seconds are what they are.
-fn warn_of_milliseconds(wanted: &Wanted) {
-    let parameter = |given: &ArgMatches, name: &str| {
-        let id = format!("{PARAMETER}{name}");
-        let value = given.try_get_one::<String>(&id).ok().flatten();
-        value.and_then(|value| value.parse::<f64>().ok())
-    };
-    let (ttfts, tpot) = match &wanted.command {
-        Subcommanded::Slo(Slo::Set { ttft, tpot, .. }) => ([Some(*ttft), None], Some(*tpot)),
-        Subcommanded::Show(flags) => ([flags.ttft, None], flags.tpot),
-        Subcommanded::Compare(flags) => ([flags.ttft, None], flags.tpot),
-        Subcommanded::Report(flags) => ([flags.ttft, None], flags.tpot),
-        Subcommanded::Check(flags) => {
-            let limits = &flags.limits;
-            ([flags.ttft, limits.largest_of("ttft_s")], flags.tpot.or(limits.largest_of("tpot_s")))
-        }
-        Subcommanded::Query(ask) => ([parameter(&ask.given, "ttft"), None], parameter(&ask.given, "tpot")),
-        Subcommanded::Export(wanted) => {
-            ([parameter(&wanted.given, "ttft"), None], parameter(&wanted.given, "tpot"))
-        }
-        _ => return,
-    };
-    let teller = Teller::new(&wanted.global);
-    let targets =
-        ttfts.map(|ttft| ("TTFT", ttft, MANY_TTFT_S)).into_iter().chain([("TPOT", tpot, MANY_TPOT_S)]);
-    for (name, target, many) in targets {
-        if let Some(target) = target.filter(|target| *target > many) {
-            teller.warn(&format!(
-                "a {name} of {target} s: targets are in seconds, {target} ms are {}",
-                target / 1000.0
-            ));
-        }
+fn warn_of_milliseconds(targets: &Targets, teller: Teller) {
+    let ttfts = targets.ttfts.iter().map(|ttft| ("TTFT", *ttft, MANY_TTFT_S));
+    let tpots = targets.tpots.iter().map(|tpot| ("TPOT", *tpot, MANY_TPOT_S));
+    for (name, target, _) in ttfts.chain(tpots).filter(|(_, target, many)| target > many) {
+        teller.warn(&format!(
+            "a {name} of {target} s: targets are in seconds, {target} ms are {}",
+            target / 1000.0
+        ));
     }
 }
 
@@ -270,14 +209,14 @@ fn open_to_read(global: &Global) -> Result<Connection> {
 /// Reads what is new in journals, then opens the database for reading. The exit code is that of the reading, of which
 /// `None` says that it was interrupted. From then on a signal ends the program.
 fn read_then_open(global: &Global, journals: &[PathBuf]) -> Result<(Exit, Option<Connection>)> {
-    let exit = match journals {
-        [] => Exit::Done,
-        paths => ingest::read_first(global, paths)?,
-    };
-    if exit == Exit::Interrupted {
-        return Ok((exit, None));
+    let mut exit = Exit::Done;
+    if !journals.is_empty() {
+        exit = ingest::read_first(global, journals)?;
+        if exit == Exit::Interrupted {
+            return Ok((exit, None));
+        }
+        interrupt::end_on_signal()?;
     }
-    interrupt::end_on_signal()?;
     Ok((exit, Some(open_to_read(global)?)))
 }
 

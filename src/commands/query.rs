@@ -1,6 +1,7 @@
 //! `query`: answer a canned question, or list them.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;
@@ -11,7 +12,7 @@ use super::{
     Shown, Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection,
     write_answer,
 };
-use crate::cli::{Ask, Global, PARAMETER, QueryFlags, SelectionFlags};
+use crate::cli::{Ask, AskedQueries, Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::intervals::{Style, WithIntervals};
@@ -28,33 +29,55 @@ use crate::query::{caveats, faster, params};
 use crate::selection::Selection;
 use crate::text::wrapped;
 
-pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
+impl Subcommand for Ask {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
+        Some(&mut self.selection)
+    }
+
+    fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        Some(&mut self.ingest)
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::new(self.asked.target_s("ttft"), self.asked.target_s("tpot"))
+    }
+
+    fn queries_mut(&mut self) -> Option<&mut AskedQueries> {
+        Some(&mut self.asked)
+    }
+}
+
+fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
-    for (path, fault) in &ask.faults {
+    for (path, fault) in &ask.asked.faults {
         teller.warn(&format!("{}: {fault:#}: left out", path.display()));
     }
-    if ask.flags.datasette {
+    if ask.datasette {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-        let metadata = metadata(&stem, &ask.catalog);
+        let metadata = metadata(&stem, &ask.asked.catalog);
         write_json(&mut stdout(), &metadata)?;
         return Ok(Exit::Done);
     }
-    let Some(query) = &ask.query else {
-        list(&ask.catalog)?;
+    let Some(query) = ask.asked.query() else {
+        list(&ask.asked.catalog)?;
         // Without a database there is nothing yet that they could be checked against.
-        if ask.catalog.iter().any(|query| query.file.is_some())
+        if ask.asked.catalog.iter().any(|query| query.file.is_some())
             && let Ok(mut connection) = open_to_read(global)
         {
-            tell_own_faults(&mut connection, &ask.catalog, None, teller);
+            tell_own_faults(&mut connection, &ask.asked.catalog, None, teller);
         }
         return Ok(Exit::Done);
     };
-    let (exit, Some(mut connection)) = read_then_open(global, &ask.flags.ingest)? else {
+    let (exit, Some(mut connection)) = read_then_open(global, &ask.ingest)? else {
         return Ok(Exit::Interrupted);
     };
-    tell_own_faults(&mut connection, &ask.catalog, Some(query), teller);
+    tell_own_faults(&mut connection, &ask.asked.catalog, Some(query), teller);
     let signature = own_signature(query, &mut connection)?;
-    let mut chosen = ask.flags.selection.clone();
+    let mut chosen = ask.selection.clone();
     if signature.is_some_and(|signature| !signature.reads_selection) {
         if chosen.is_given() {
             return Err(unread_selection(&format!("the query {}", query.name)).into());
@@ -63,11 +86,9 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     }
     check_by(query, &chosen)?;
     let selection = select(&mut connection, &chosen, teller)?;
-    let bound = params::bind(&connection, query, |name| {
-        ask.given.get_one::<String>(&format!("{PARAMETER}{name}")).cloned()
-    })?;
-    if ask.flags.sql {
-        let statement = match ask.flags.engine {
+    let bound = params::bind(&connection, query, |name| ask.asked.value(name).cloned())?;
+    if ask.sql {
+        let statement = match ask.engine {
             Some(engine) => {
                 if query.file.is_some() {
                     teller.note(&format!(
@@ -82,9 +103,9 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         writeln!(stdout(), "{statement};")?;
         return Ok(exit);
     }
-    refuse_input(ask.flags.output.output.as_deref(), ask.flags.privacy.key.as_deref(), "the key, too")?;
+    refuse_input(ask.output.output.as_deref(), ask.privacy.key.as_deref(), "the key, too")?;
     let caveats = caveats::of(&connection, query, &bound)?;
-    let redactor = redactor(&connection, &ask.flags.privacy)?;
+    let redactor = redactor(&connection, &ask.privacy)?;
     let sql = faster::statement(query, &selection);
     let progress = Progress::new(teller, &query.name);
     let open = || open_to_read(global);
@@ -92,21 +113,21 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
         sql,
         bound: &bound,
         selection: &selection,
-        jobs: jobs(&ask.flags),
+        jobs: jobs(ask),
         open: &open,
         progress: &|share| progress.tell(share),
         is_seen: progress.is_seen(),
     };
-    let measures = ask.flags.intervals.then(|| measures(query)).transpose()?;
+    let measures = ask.intervals.then(|| measures(query)).transpose()?;
     let mut order_notes = Vec::new();
     let kinds = query.kinds();
     let shown = Shown { kinds: &kinds, redactor: redactor.as_ref(), sql: &query.sql };
-    let rows = write_answer(&mut connection, &ask.flags.output, &shown, |connection, sink| {
+    let rows = write_answer(&mut connection, &ask.output, &shown, |connection, sink| {
         if let Some(measures) = measures {
             let (columns, rows) = run::collect(connection, sql, &bound)?;
             let (ends, notes) = intervals::find(connection, measures, &bound, &columns, &rows)?;
             order_notes = notes;
-            let style = Style::of(ask.flags.output.format);
+            let style = Style::of(ask.output.format);
             let answer = WithIntervals {
                 measured: measures.columns,
                 columns: &columns,
@@ -127,7 +148,7 @@ pub(super) fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if rows == 0 {
         tell_no_rows(&selection, teller);
     }
-    if rows > 0 && ask.flags.output.format == Format::Table {
+    if rows > 0 && ask.output.format == Format::Table {
         tell_bases(query, &selection, teller);
     }
     for caveat in caveats.iter().chain(&order_notes) {
@@ -183,7 +204,7 @@ fn has_scopes(query: &Query) -> bool {
 /// So many connections work at a large answer, when nothing else is said: more gained little.
 const MAX_JOBS: usize = 4;
 
-fn jobs(flags: &QueryFlags) -> usize {
+fn jobs(flags: &Ask) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from).min(MAX_JOBS);
     flags.jobs.map_or_else(processors, usize::from)
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 
 use super::guard::{self, Guard};
 use super::{Teller, interrupt, open_to_read};
-use crate::cli::{Global, Redact};
+use crate::cli::{Global, Redact, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::inputs::{self, Depth, Input};
@@ -25,7 +25,17 @@ use crate::text::json_string;
 /// How much of a finding is shown, in characters.
 const SHOWN: usize = 120;
 
-pub(super) fn run(global: &Global, flags: &Redact) -> Result<Exit> {
+impl Subcommand for Redact {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn heeds_signals(&self) -> bool {
+        true
+    }
+}
+
+fn run(global: &Global, flags: &Redact) -> Result<Exit> {
     let teller = Teller::new(global);
     match (&flags.check, &flags.output) {
         (Some(file), _) => check(teller, file),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 
 use super::{Teller, answer, interrupt, open_to_read};
-use crate::cli::{Global, Rejects, RejectsAction};
+use crate::cli::{Global, Rejects, RejectsAction, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ingest::{Retried, retry};
@@ -14,12 +14,17 @@ use crate::output::stdout::stdout;
 use crate::store::{self, rejects};
 use crate::text::json_escaped;
 
-/// Whether it changes the database.
-pub(super) fn writes(flags: &Rejects) -> bool {
-    matches!(flags.action, Some(RejectsAction::Retry))
+impl Subcommand for Rejects {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn heeds_signals(&self) -> bool {
+        matches!(self.action, Some(RejectsAction::Retry))
+    }
 }
 
-pub(super) fn run(global: &Global, flags: &Rejects) -> Result<Exit> {
+fn run(global: &Global, flags: &Rejects) -> Result<Exit> {
     match flags.action {
         Some(RejectsAction::Retry) => read_again(global, flags),
         Some(RejectsAction::List) | None => list(global, flags),

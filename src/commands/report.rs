@@ -1,6 +1,6 @@
 //! `report`: one page to read and to pass on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::guard::refuse_input;
 use super::{Teller, open_target, read_then_open, redactor};
-use crate::cli::{Global, Report, ReportFormat};
+use crate::cli::{Global, Report, ReportFormat, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::query::params::targets;
@@ -16,7 +16,25 @@ use crate::query::scoring::Policy;
 use crate::report::{Asked, report};
 use crate::selection::By;
 
-pub(super) fn run(global: &Global, flags: &Report) -> Result<Exit> {
+impl Subcommand for Report {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
+        Some(&mut self.selection)
+    }
+
+    fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        Some(&mut self.ingest)
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::new(self.ttft, self.tpot)
+    }
+}
+
+fn run(global: &Global, flags: &Report) -> Result<Exit> {
     let now = written_at()?;
     if flags.selection.by.is_some_and(|by| by != By::Run) {
         let message = "the page shows everything by run and over time: leave --by out, or give --bucket";

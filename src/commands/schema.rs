@@ -6,13 +6,19 @@ use anyhow::Result;
 use rusqlite::types::ValueRef;
 
 use super::{open_target, open_to_read};
-use crate::cli::{Global, Schema};
+use crate::cli::{Global, Schema, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Format, sink};
 use crate::query::schema::{Table, tables};
 
-pub(super) fn run(global: &Global, flags: &Schema) -> Result<Exit> {
+impl Subcommand for Schema {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+}
+
+fn run(global: &Global, flags: &Schema) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let mut found = tables(&connection)?;
     if let Some(name) = &flags.table {

@@ -1,12 +1,13 @@
 //! `show`: one request diagnosed.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use rusqlite::types::ValueRef;
 
 use super::{Teller, read_then_open};
-use crate::cli::{Global, Show, ShowFormat};
+use crate::cli::{Global, Show, ShowFormat, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::output::json::write_json;
 use crate::output::target::Target;
@@ -16,7 +17,21 @@ use crate::query::params::targets;
 use crate::selection::resolve_run;
 use crate::text::{shell_word, wall_time};
 
-pub(super) fn run(global: &Global, flags: &Show) -> Result<Exit> {
+impl Subcommand for Show {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn journals_mut(&mut self) -> Option<&mut Vec<PathBuf>> {
+        Some(&mut self.ingest)
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::new(self.ttft, self.tpot)
+    }
+}
+
+fn run(global: &Global, flags: &Show) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };

@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
-use super::{Teller, answer, interrupt, open_target, open_to_read, select, tell_no_rows};
-use crate::cli::{Global, OutputFlags, Slo, Solve, SolveFormat, Try};
+use super::{Teller, answer, open_target, open_to_read, select, tell_no_rows};
+use crate::cli::{Global, OutputFlags, SelectionFlags, Slo, Solve, SolveFormat, Subcommand, Targets, Try};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Format, sink};
@@ -17,7 +17,34 @@ use crate::selection::Selection;
 use crate::store::{self, slos};
 use crate::text::{SPEAKS_FOR, escaped, full, rounded};
 
-pub(super) fn run(global: &Global, action: &Slo) -> Result<Exit> {
+impl Subcommand for Slo {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn heeds_signals(&self) -> bool {
+        matches!(self, Self::Set { .. } | Self::Clear { .. })
+    }
+
+    fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
+        match self {
+            Self::Solve(flags) => Some(&mut flags.selection),
+            Self::Try(flags) => Some(&mut flags.selection),
+            Self::Set { .. } | Self::Show | Self::Clear { .. } => None,
+        }
+    }
+
+    fn targets(&self) -> Targets {
+        match self {
+            Self::Set { ttft, tpot, .. } => Targets::new(Some(*ttft), Some(*tpot)),
+            Self::Solve(flags) => Targets::new(flags.ttft, flags.tpot),
+            Self::Try(flags) => Targets { ttfts: flags.ttft.clone(), tpots: flags.tpot.clone() },
+            Self::Show | Self::Clear { .. } => Targets::default(),
+        }
+    }
+}
+
+fn run(global: &Global, action: &Slo) -> Result<Exit> {
     let teller = Teller::new(global);
     match action {
         Slo::Set { name, ttft, tpot } => {
@@ -50,7 +77,6 @@ pub(super) fn run(global: &Global, action: &Slo) -> Result<Exit> {
 }
 
 fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
-    interrupt::end_on_signal()?;
     let mut connection = open_to_read(global)?;
     let given = match (flags.ttft, flags.tpot) {
         (Some(ttft_s), _) => Given::Ttft(ttft_s),
@@ -186,7 +212,6 @@ fn in_words(solved: &Solved, given: Given, wanted: f64) -> String {
 }
 
 fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
-    interrupt::end_on_signal()?;
     let mut connection = open_to_read(global)?;
     let pairs = pairs(&connection, flags)?;
     let policy = Policy::named(&flags.policy).context("the policy was checked")?;

@@ -7,12 +7,22 @@ use anyhow::{Context, Result};
 
 use super::guard::refuse_input;
 use super::{Teller, answer, open_to_read, select, tell_no_rows, unread_selection};
-use crate::cli::{Global, Sql};
+use crate::cli::{Global, SelectionFlags, Sql, Subcommand};
 use crate::exit::Exit;
 use crate::query::run::signature;
 use crate::stdio;
 
-pub(super) fn run(global: &Global, flags: &Sql) -> Result<Exit> {
+impl Subcommand for Sql {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global, self)
+    }
+
+    fn selection_mut(&mut self) -> Option<&mut SelectionFlags> {
+        Some(&mut self.selection)
+    }
+}
+
+fn run(global: &Global, flags: &Sql) -> Result<Exit> {
     let sql = match (&flags.file, flags.statement.as_deref()) {
         (Some(path), _) => {
             fs::read_to_string(path).with_context(|| format!("cannot read the SQL in {}", path.display()))?

@@ -7,14 +7,20 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::open_to_read;
-use crate::cli::Global;
+use crate::cli::{Global, Status, Subcommand};
 use crate::exit::Exit;
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::sources::state::{Standing, look};
 use crate::store::{contents, schema, sources};
 
-pub(super) fn run(global: &Global) -> Result<Exit> {
+impl Subcommand for Status {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global)
+    }
+}
+
+fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let mut out = BufWriter::new(stdout());
     let size = global.db.metadata().map_or(0, |metadata| metadata.len());

@@ -6,7 +6,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 use super::{Teller, open_to_read};
-use crate::cli::Global;
+use crate::cli::{Global, Subcommand, Verify};
 use crate::exit::Exit;
 use crate::output::stdout::stdout;
 use crate::sources::state::{self, State};
@@ -14,7 +14,13 @@ use crate::store::consistency::CHECKS;
 use crate::store::{self, sources};
 use crate::text::escaped;
 
-pub(super) fn run(global: &Global) -> Result<Exit> {
+impl Subcommand for Verify {
+    fn execute(&self, global: &Global) -> Result<Exit> {
+        run(global)
+    }
+}
+
+fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let teller = Teller::new(global);
     let mut out = stdout();

@@ -1,0 +1,33 @@
+//! The flags of `compare`.
+
+use clap::Args;
+
+use super::OutputFlags;
+use super::values::target;
+
+/// `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The one selection: a run (its id, the beginning of it, `last` or `current`), release:0.7, source:GLOB,
+    /// FROM..TO in wall time (such as 2h..1h), or several joined by commas
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The other selection
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// Every figure, not only what differs
+    #[arg(long)]
+    pub all: bool,
+    /// Take the targets saved under this name
+    #[arg(long, value_name = "NAME")]
+    pub slo: Option<String>,
+    /// TTFT target, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub ttft: Option<f64>,
+    /// TPOT target, instead of the saved one
+    #[arg(long, value_name = "SECONDS", value_parser = target)]
+    pub tpot: Option<f64>,
+    /// How and where the answer is written
+    #[command(flatten)]
+    pub output: OutputFlags,
+}

@@ -1,0 +1,7 @@
+//! `verify` has no flags of its own.
+
+use clap::Args;
+
+/// `verify`.
+#[derive(Debug, Args)]
+pub struct Verify {}
