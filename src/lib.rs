@@ -25,6 +25,7 @@
 //! | one request and what went on around it, two selections, limits, intervals of answers | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`], [`query::intervals`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |
+//! | answers and tables that can be published | [`query::redacting`] | how tables are filled |
 //! | what misses go with, and which targets could be promised | [`query::explain`], [`query::solve`] | how tables are filled |
 //! | how sure a number is: intervals, differences, where extra misses come from | [`statistics`] | SQL, files, all the rest |
 //! | a lake: Parquet that engines of many machines read | [`lake`], [`store::lake`] | SQL, answers |

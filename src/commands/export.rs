@@ -25,7 +25,7 @@ use crate::query::kind::ColumnKind;
 use crate::query::run::{Bound, Sink};
 use crate::query::{catalog, caveats, params};
 use crate::redact::Redactor;
-use crate::redact::sink::Redacting;
+use crate::query::redacting::Redacting;
 use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
 use crate::temporary;

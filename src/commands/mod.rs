@@ -43,7 +43,7 @@ use crate::output::{NobodyReads, WhileRead};
 use crate::query::functions;
 use crate::query::kind::ColumnKind;
 use crate::query::run::{self, Bound, Sink};
-use crate::redact::sink::{Redacting, redactor_of};
+use crate::query::redacting::{Redacting, redactor_of};
 use crate::redact::{Key, Redactor};
 use crate::selection::{self, Selection};
 use crate::stdio;

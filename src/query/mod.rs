@@ -20,6 +20,7 @@ pub mod kind;
 pub mod ordered;
 pub mod params;
 pub mod parts;
+pub mod redacting;
 pub mod run;
 pub mod schema;
 pub mod scoring;

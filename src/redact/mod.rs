@@ -13,7 +13,6 @@
 //! | names to be replaced, words that pseudonyms may not be | [`Names`] |
 //! | pseudonyms, and texts without names | [`Redactor`], [`Key`] |
 //! | a row with all its fields | `rows` |
-//! | answers and tables | [`sink`] |
 //! | what a file still gives away | [`mod@check`] |
 
 pub mod check;
@@ -21,12 +20,10 @@ mod dotted;
 pub mod fields;
 mod key;
 mod names;
-mod order;
 mod phrases;
 mod redactor;
 mod rows;
 pub mod shapes;
-pub mod sink;
 mod source;
 pub mod strings;
 mod users;

@@ -10,7 +10,7 @@ use rusqlite::types::ValueRef;
 use crate::query::answer::{Answer, Row, ask_into};
 use crate::query::run::{self, Sink};
 use crate::redact::Redactor;
-use crate::redact::sink::Redacting;
+use crate::query::redacting::Redacting;
 use crate::selection::Selection;
 
 /// The way to the database.

@@ -1,6 +1,8 @@
 //! Answers and tables without what should not leave the house: a [`Sink`] before another.
 //!
-//! Columns are told apart by their names, as the fields of a row are ([`super::fields`]).
+//! Columns are told apart by their names, as the fields of a row are ([`crate::redact::fields`]).
+
+mod order;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -9,11 +11,11 @@ use anyhow::Result;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::fields::{Role, is_label, role_of};
-use super::order::{self, Row, Term};
-use super::{Key, Names, Redactor};
+use self::order::{Row, Term};
 use crate::query::kind::ColumnKind;
 use crate::query::run::Sink;
+use crate::redact::fields::{Role, is_label, role_of};
+use crate::redact::{Key, Names, Redactor};
 use crate::store::export::write_journal;
 
 /// What stands for the path of a journal, which can name a host or a user.
