@@ -115,14 +115,19 @@ impl Folder {
     /// Gives a unit that is made, and has its note, its place.
     fn replace(&mut self, unit: Unit) -> Result<()> {
         let name = unit.name.clone();
-        for table in tables_of(&name) {
+        let places: Vec<(Table, PathBuf)> =
+            tables_of(&name).map(|table| (table, self.path.join(place(&name, table)))).collect();
+        let folders: Vec<&Path> = places.iter().filter_map(|(_, place)| place.parent()).collect();
+        for folder in &folders {
+            fs::create_dir_all(folder)?;
+        }
+        // Nothing else is done between these: a day is half new for some microseconds only.
+        for (table, place) in &places {
             let staged = self.new_path().join(&name).join(table.name());
-            let place = self.path.join(place(&name, table));
-            if let Some(folder) = place.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            exchange(&staged, &place, &self.new_path().join("old"))?;
-            place.parent().map_or(Ok(()), sync_folder)?;
+            exchange(&staged, place, &self.new_path().join("old"))?;
+        }
+        for folder in &folders {
+            sync_folder(folder)?;
         }
         self.manifest.put(unit);
         self.write_manifest()?;
