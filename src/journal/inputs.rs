@@ -162,9 +162,9 @@ impl Folder {
                 None => folder.skipped.push(entry),
             }
         }
-        folder.journals.sort();
-        folder.skipped.sort();
-        folder.folders.sort();
+        folder.journals.sort_unstable();
+        folder.skipped.sort_unstable();
+        folder.folders.sort_unstable();
         Ok(folder)
     }
 

@@ -143,7 +143,7 @@ impl Folder {
             return Ok(fs::create_dir(&new)?);
         }
         let mut names = names_in(&new)?;
-        names.sort();
+        names.sort_unstable();
         for name in names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json")) {
             let note = fs::read(self.note(name))?;
             let unit: Unit = serde_json::from_slice(&note).with_context(|| {
@@ -294,7 +294,7 @@ pub(super) fn unknown(lake: &Path, manifest: &Manifest) -> Result<Option<PathBuf
             match is_folder {
                 true if is_table || folders.contains(path.as_path()) => {
                     let mut names = names_in(&path)?;
-                    names.sort();
+                    names.sort_unstable();
                     entries.extend(names.iter().rev().map(|name| path.join(name)));
                 }
                 false if known.contains(&path) => {}

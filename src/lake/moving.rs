@@ -72,7 +72,7 @@ impl Moved {
 
 fn days(runs: &[StoredRun]) -> Vec<String> {
     let mut days: Vec<String> = runs.iter().map(day_name).collect();
-    days.sort();
+    days.sort_unstable();
     days.dedup();
     days
 }

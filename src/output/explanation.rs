@@ -113,7 +113,7 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
         );
     }
     let mut kinds: Vec<(&String, &f64)> = found.kinds.iter().collect();
-    kinds.sort_by(|one, other| other.1.total_cmp(one.1).then(one.0.cmp(other.0)));
+    kinds.sort_unstable_by(|one, other| other.1.total_cmp(one.1).then(one.0.cmp(other.0)));
     let kinds: Vec<String> =
         kinds.iter().map(|(kind, extra)| format!("{} {}", name(kind), signed(**extra))).collect();
     page.text(0, &format!("of these by kind: {}", kinds.join(", ")));

@@ -209,7 +209,7 @@ pub fn of_folder(folder: &Path, reserved: &[String]) -> Result<(Vec<Query>, Faul
             paths.push(path);
         }
     }
-    paths.sort();
+    paths.sort_unstable();
     let (mut queries, mut faults) = (Vec::new(), Vec::new());
     for path in paths {
         match read_file(&path, reserved) {
@@ -369,8 +369,8 @@ mod tests {
             .into_iter()
             .map(|query| format!("{}.sql", query.name))
             .collect();
-        files.sort();
-        names.sort();
+        files.sort_unstable();
+        names.sort_unstable();
         assert_eq!(names, files);
     }
 

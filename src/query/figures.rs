@@ -303,7 +303,7 @@ impl Gathered {
                 rates.extend(Share::of(legs).map(|share| (name.clone(), kind, share)));
             }
         }
-        rates.sort_by(|one, other| (&one.0, one.1.as_str()).cmp(&(&other.0, other.1.as_str())));
+        rates.sort_unstable_by(|one, other| (&one.0, one.1.as_str()).cmp(&(&other.0, other.1.as_str())));
         rates
     }
 

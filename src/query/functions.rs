@@ -381,7 +381,7 @@ mod tests {
     /// The definition: the smallest k with `100 * k >= percent * n`, of the sorted values.
     fn by_definition(values: &[f64], percent: usize) -> Option<f64> {
         let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len();
         (1..=n).find(|k| 100 * k >= percent * n).map(|k| sorted[k - 1])
     }

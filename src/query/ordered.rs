@@ -365,7 +365,7 @@ fn give<T>(
             let rid: String = find.query_row(bound, |row| row.get(0))?;
             with_rids.push((waiting.run, rid, waiting));
         }
-        with_rids.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+        with_rids.sort_unstable_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
         together.extend(with_rids.into_iter().map(|(.., waiting)| waiting));
     }
     together.drain(..).try_for_each(|waiting| take(waiting.read))

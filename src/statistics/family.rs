@@ -47,7 +47,7 @@ pub fn p_value(difference: &Difference) -> f64 {
 /// The verdict on each of a family: every figure that both sides have, in any order.
 pub fn judge_together(family: &[Difference]) -> Vec<Verdict> {
     let mut ascending: Vec<f64> = family.iter().map(p_value).collect();
-    ascending.sort_by(f64::total_cmp);
+    ascending.sort_unstable_by(f64::total_cmp);
     let figures = ascending.len() as f64;
     let passing = |(place, p): (usize, &f64)| *p <= FALSE_SHARE * (place + 1) as f64 / figures;
     let line = (0..ascending.len()).rev().find(|at| passing((*at, &ascending[*at]))).map(|at| ascending[at]);

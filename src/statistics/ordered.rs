@@ -34,7 +34,7 @@ mod tests {
     fn values_asked_for_in_any_order_are_those_of_a_sort() {
         let values: Vec<f64> = (0..1009).map(|i| f64::from(i * 7919 % 1009 / 3)).collect();
         let mut sorted = values.clone();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         let mut ordered = Ordered::new(values);
         for rank in [500, 1, 1009, 499, 501, 900, 950, 990, 910, 500, 3, 2] {
             assert_eq!(ordered.at_rank(rank), sorted[rank - 1], "{rank}");

@@ -165,11 +165,11 @@ pub(super) fn read<'c>(
 
 /// The requests, of those that missed, whose TTFT is nearest the median of all of them.
 pub(super) fn typical(connection: &Connection, mut missed: Vec<Miss>) -> Result<Vec<String>> {
-    missed.sort_by(|one, other| one.ttft_s.total_cmp(&other.ttft_s).then(one.row.cmp(&other.row)));
+    missed.sort_unstable_by(|one, other| one.ttft_s.total_cmp(&other.ttft_s).then(one.row.cmp(&other.row)));
     // A request without a TTFT stands after all that have one.
     let measured = missed.partition_point(|miss| miss.ttft_s.is_finite());
     if let Some(middle) = measured.checked_sub(1).map(|last| missed[last / 2].ttft_s) {
-        missed.sort_by(|one, other| {
+        missed.sort_unstable_by(|one, other| {
             let away = |miss: &Miss| (miss.ttft_s - middle).abs();
             away(one).total_cmp(&away(other)).then(one.row.cmp(&other.row))
         });
