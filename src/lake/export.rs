@@ -13,9 +13,9 @@ use super::manifest::{Manifest, RunEntry, SourceEntry, TABLES, Unit};
 use super::reader::Reader;
 use super::views::views;
 use crate::failure::Failure;
+use crate::query::redacting::Redacting;
 use crate::query::run::Sink;
 use crate::redact::Redactor;
-use crate::query::redacting::Redacting;
 use crate::store::lake::{
     Column, StoredRun, Table, Take, behind, check_keys, columns, each_row, each_row_of, has_client, knows,
     run_key, runs, state,

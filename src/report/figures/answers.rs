@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use crate::query::answer::{Answer, Row, ask_into};
+use crate::query::redacting::Redacting;
 use crate::query::run::{self, Sink};
 use crate::redact::Redactor;
-use crate::query::redacting::Redacting;
 use crate::selection::Selection;
 
 /// The way to the database.
