@@ -1,5 +1,6 @@
 -- rates: how much was asked of the fleet, per second
 -- group: load and work
+-- caveat: unknown output
 --
 -- Columns
 --   scope | text | what the row is about: a run id, or as --by says

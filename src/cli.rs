@@ -43,7 +43,7 @@ pub use ingest::{Ingest, SummaryFormat};
 pub use lake::Lake;
 pub use limits::LimitFlags;
 pub use man::Man;
-pub use parse::{parse, shipped_command};
+pub use parse::{Unparsed, parse, shipped_command};
 pub use query::{Ask, AskedQueries};
 pub use redact::Redact;
 pub use rejects::{Rejects, RejectsAction};

@@ -22,6 +22,7 @@ use crate::query::run::{Bound, Sink, run, signature};
 use crate::redact::Redactor;
 use crate::selection::Selection;
 use crate::store::schema;
+use crate::text::PathText;
 
 /// What `--all` takes, in this order: the tables a reader knows from the documentation. Not
 /// the kept counts: they say nothing that the rows do not.
@@ -266,7 +267,7 @@ impl Earlier {
         let path = folder.join(SIDECAR);
         let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+            text => text.with_context(|| format!("cannot read {}", path.as_text()))?,
         };
         match serde_json::from_slice(&text) {
             Ok(Json::Object(said)) if said.get("tool") == Some(&TOOL.into()) && has_calls(&said) => {
@@ -275,7 +276,7 @@ impl Earlier {
             _ => Err(Failure::usage(format!(
                 "{} is none that narwhal-jq wrote, or is damaged, and says where files beside it come from: \
                  move it away, or name another folder",
-                path.display()
+                path.as_text()
             ))
             .into()),
         }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::text::PathText;
 
 /// What a settings file says. The default is what holds without one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -138,7 +139,7 @@ fn is_absent(error: &io::Error) -> bool {
 pub fn unusable(path: &Path, message: &str) -> Failure {
     Failure::usage(format!(
         "cannot use the settings in {}: {message}; mend it, or go without it with --no-config",
-        path.display()
+        path.as_text()
     ))
 }
 

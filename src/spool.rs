@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 
 use crate::temporary;
+use crate::text::PathText;
 
 /// A file that is moved to the next folder when there is no room in the one it is in.
 #[derive(Debug)]
@@ -40,13 +41,13 @@ impl Spool {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let len = self.file.stream_position()?;
         while let Err(error) = self.file.write_all(bytes) {
-            self.refused.push(format!("{}: {error}", self.folder.display()));
+            self.refused.push(format!("{}: {error}", self.folder.as_text()));
             let (mut file, folder) = make(&mut self.others, &mut self.refused)?;
             self.file.seek(SeekFrom::Start(0))?;
             match io::copy(&mut (&self.file).take(len), &mut file) {
                 Ok(_) => (self.file, self.folder) = (file, folder),
                 Err(error) => {
-                    self.refused.push(format!("{}: {error}", folder.display()));
+                    self.refused.push(format!("{}: {error}", folder.as_text()));
                     return Err(no_folder(&self.refused));
                 }
             }
@@ -97,7 +98,7 @@ fn make(folders: &mut Vec<PathBuf>, refused: &mut Vec<String>) -> Result<(File, 
         let folder = folders.remove(0);
         match tempfile::tempfile_in(&folder) {
             Ok(file) => return Ok((file, folder)),
-            Err(error) => refused.push(format!("{}: {}", folder.display(), temporary::reason(&error))),
+            Err(error) => refused.push(format!("{}: {}", folder.as_text(), temporary::reason(&error))),
         }
     }
     Err(no_folder(refused))

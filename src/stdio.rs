@@ -5,8 +5,9 @@
 
 use std::io::{self, ErrorKind, Read, Stderr, Stdin, Stdout, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// A stream that waits where the one in it says that it would have to.
 #[derive(Debug)]
@@ -24,8 +25,44 @@ pub fn stdout() -> Patient<Stdout> {
 }
 
 /// Standard error.
-pub fn stderr() -> Patient<Stderr> {
-    Patient(io::stderr())
+pub fn stderr() -> Heard {
+    Heard(Patient(io::stderr()))
+}
+
+/// Whether the program is to end: then nobody is waited for who does not read what is said.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// From now on what is said is lost where it would have to wait, as for a supervisor that reads nothing.
+pub fn stop_waiting() {
+    IS_ENDING.store(true, Ordering::Relaxed);
+}
+
+/// Standard error. Who waits until it is read can be asked to end meanwhile.
+#[derive(Debug)]
+pub struct Heard(Patient<Stderr>);
+
+impl Heard {
+    /// So many bytes a pipe takes at once when it takes any.
+    const PIECE: usize = 4096;
+    const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+}
+
+impl Write for Heard {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        loop {
+            let is_ending = IS_ENDING.load(Ordering::Relaxed);
+            let wait = if is_ending { Timespec::default() } else { Self::LOOK };
+            match poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], Some(&wait)) {
+                Ok(0) if is_ending => return Err(ErrorKind::TimedOut.into()),
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                _ => return self.0.write(&buffer[..buffer.len().min(Self::PIECE)]),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 impl<S: AsFd> Patient<S> {

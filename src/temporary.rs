@@ -6,6 +6,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::text::PathText;
+
 /// With less room than this a folder is as good as full.
 const ENOUGH: u64 = 32 << 20;
 
@@ -29,11 +31,11 @@ pub fn trouble() -> Option<String> {
     match is_usable(&folder) {
         Ok(true) => None,
         Ok(false) => {
-            Some(format!("there is no room left in the temporary folder {}: {way_out}", folder.display()))
+            Some(format!("there is no room left in the temporary folder {}: {way_out}", folder.as_text()))
         }
         Err(error) => Some(format!(
             "the temporary folder {} cannot be written ({}): {way_out}",
-            folder.display(),
+            folder.as_text(),
             reason(&error)
         )),
     }
@@ -41,7 +43,7 @@ pub fn trouble() -> Option<String> {
 
 /// Where temporary files lie, and the way out when there is no room for them.
 pub fn in_words() -> String {
-    let folder = folder().map_or_else(|| "memory".to_owned(), |folder| folder.display().to_string());
+    let folder = folder().map_or_else(|| "memory".to_owned(), |folder| folder.as_text().to_string());
     format!("temporary files in {folder}: TMPDIR names another folder for those")
 }
 

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -99,6 +101,18 @@ pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
             }
             text
         })),
+    }
+}
+
+/// The path of a file, as messages have it.
+pub trait PathText {
+    /// As text that no terminal acts on, what is not UTF-8 as `\xNN`.
+    fn as_text(&self) -> String;
+}
+
+impl PathText for Path {
+    fn as_text(&self) -> String {
+        escaped(&from_bytes(self.as_os_str().as_bytes())).into_owned()
     }
 }
 

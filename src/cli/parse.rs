@@ -1,7 +1,6 @@
 //! The command line as it is parsed: the flags of each query are made from its header.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -13,27 +12,28 @@ use super::settings::{fallback, named};
 use super::{AskedQueries, Cli, Invocation};
 use crate::query::catalog::{self, Faults, Parameter, Query, Type};
 use crate::settings;
+use crate::text::{PathText, escaped, is_hostile};
 
-/// Reads the command line. Wrong usage, `--help` and `--version` end the program here.
+/// Reads the command line.
 ///
 /// # Errors
-/// When the catalog cannot be read.
+/// [`Unparsed`] when it is wrong, or asks for help or the version; when the catalog cannot be read.
 pub fn parse() -> Result<Invocation> {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // What is wrong with them is said when it is clear that something is to be done: help is had without.
     let settings = settings::load(&named(&arguments));
     let folder = settings.as_ref().ok().and_then(|settings| settings.queries.clone());
     let (catalog, faults) = whole_catalog(&arguments, folder)?;
-    let matches = command(&catalog).try_get_matches().unwrap_or_else(|error| {
-        if error.kind() == ErrorKind::InvalidSubcommand {
-            for (path, fault) in &faults {
-                // Nothing can be done when stderr is closed.
-                let _ = writeln!(std::io::stderr(), "warning: {}: {fault:#}", path.display());
-            }
+    let matches = command(&catalog).try_get_matches().map_err(|error| {
+        let is_unknown = error.kind() == ErrorKind::InvalidSubcommand;
+        let told = faults.iter().filter(|_| is_unknown);
+        Unparsed {
+            faults: told.map(|(path, fault)| format!("{}: {fault:#}", path.as_text())).collect(),
+            answer: error,
         }
-        error.exit()
-    });
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    })?;
+    let mut cli =
+        Cli::from_arg_matches(&matches).map_err(|answer| Unparsed { faults: Vec::new(), answer })?;
     let settings = settings?;
     let fallback = fallback(&settings)?;
     cli.global.settle(settings, &matches)?;
@@ -47,6 +47,40 @@ pub fn parse() -> Result<Invocation> {
     }
     Ok(Invocation { global: cli.global, command: cli.command })
 }
+
+/// A command line that says nothing to be done: what is to be told instead.
+#[derive(Debug)]
+pub struct Unparsed {
+    /// What is wrong with the user's queries, one of which may be the one that is not known.
+    pub faults: Vec<String>,
+    answer: clap::Error,
+}
+
+impl Unparsed {
+    /// Whether it was wrong, and did not ask for help or the version.
+    pub fn is_wrong(&self) -> bool {
+        self.answer.use_stderr()
+    }
+
+    /// What is to be told, in colors for a terminal.
+    pub fn text(&self, is_colored: bool) -> String {
+        let text = self.answer.render();
+        // What was typed is part of it.
+        let is_typed = |argument: OsString| argument.to_string_lossy().chars().any(is_hostile);
+        if is_colored && !std::env::args_os().any(is_typed) {
+            return text.ansi().to_string();
+        }
+        text.to_string().lines().map(|line| escaped(line) + "\n").collect()
+    }
+}
+
+impl std::fmt::Display for Unparsed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text(false))
+    }
+}
+
+impl std::error::Error for Unparsed {}
 
 /// Every query there is for this command line, the user's own after the shipped ones, and the files that cannot
 /// be used.
@@ -159,13 +193,14 @@ fn parameter_flag(parameter: &Parameter) -> Arg {
 fn query_command(query: &Query) -> clap::Command {
     clap::Command::new(query.name.clone())
         .about(query.purpose.clone())
+        .long_about(format!("{}\n\n{}", query.purpose, columns(query)))
         .args(query.parameters.iter().map(parameter_flag))
         .after_help(format!("Columns, how to read them, and the SQL: query {} --help", query.name))
-        .after_long_help(manual(query))
+        .after_long_help(statement(query))
 }
 
-/// The part of a query's help behind its flags.
-fn manual(query: &Query) -> String {
+/// What a query's help begins with: what stands in its answer.
+fn columns(query: &Query) -> String {
     let width = query.columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
     let mut text = "Columns:\n".to_owned();
     for column in &query.columns {
@@ -174,9 +209,13 @@ fn manual(query: &Query) -> String {
     if !query.reading.is_empty() {
         text.push_str(&format!("\nReading it:\n  {}\n", query.reading));
     }
-    let sql: Vec<&str> = query.sql.lines().skip_while(|line| line.starts_with("--")).collect();
-    text.push_str(&format!("\nSQL:\n  {}\n", sql.join("\n  ")));
     text
+}
+
+/// The part of a query's help behind its flags.
+fn statement(query: &Query) -> String {
+    let sql: Vec<&str> = query.sql.lines().skip_while(|line| line.starts_with("--")).collect();
+    format!("SQL:\n  {}\n", sql.join("\n  "))
 }
 
 #[cfg(test)]

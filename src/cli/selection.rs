@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::selection::{Asked, By, time};
+use crate::text::PathText;
 
 /// What a question is asked of. Without any, every run by itself.
 #[derive(Debug, Clone, Default, Args)]
@@ -91,7 +92,7 @@ impl SelectionFlags {
             let settled = self.settled || flags.settled;
             let note = format!(
                 "asked of {words}, the selection in {}: flags of your own replace it, --no-config lifts it",
-                file.display()
+                file.as_text()
             );
             let by = self.by.unwrap_or_default();
             return Ok(Asked { settled, by, note: Some(note), ..flags.asked(now)? });

@@ -113,9 +113,10 @@ fn run(global: &Global, flags: &Check) -> Result<Exit> {
 
 fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()> {
     let mut target = open_target(connection, flags.output.as_deref())?;
+    let width = target.width();
     let out = target.writer();
     let written = match flags.format {
-        CheckFormat::Text => write_text(out, checked),
+        CheckFormat::Text => write_text(out, checked, width),
         CheckFormat::Openmetrics => write_metrics(out, checked),
         CheckFormat::Json => write_json(out, &checked.as_json()).and_then(|()| out.flush()),
     };

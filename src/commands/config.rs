@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::target::Target;
+use crate::text::PathText;
 
 /// What a router calls its journal when nobody names it.
 const USUAL_JOURNAL: &str = "journal.jsonl";
@@ -38,7 +39,7 @@ pub(super) fn find_journals(invocation: &mut Invocation) -> Result<(), Failure> 
         match path.to_str().and_then(|name| journals.get(name)) {
             None => found.push(path),
             Some(_) if path.exists() => {
-                let name = path.display();
+                let name = path.as_text();
                 return Err(Failure::usage(format!(
                     "{name} is a name in the settings, and a file here, too: write ./{name} for the file, or go where there is \
                      none"
@@ -78,7 +79,7 @@ fn run(global: &Global, flags: &Config) -> Result<Exit> {
 fn in_force(global: &Global) -> Vec<Row> {
     let settings = &global.settings;
     let row = |setting: &str, value: String, from| (setting.to_owned(), value, from);
-    let shown = |path: &Path| path.display().to_string();
+    let shown = |path: &Path| path.as_text().to_string();
     let mut rows = Vec::new();
     let named_by = match (&global.config, global.no_config) {
         (_, true) => Origin::Flag,

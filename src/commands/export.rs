@@ -29,6 +29,7 @@ use crate::redact::Redactor;
 use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
 use crate::temporary;
+use crate::text::PathText;
 
 impl Subcommand for Export {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -98,7 +99,7 @@ fn run(global: &Global, flags: &Export) -> Result<Exit> {
         }
     }
     for one in &written {
-        let place = flags.dir.as_ref().map(|folder| folder.join(&one.place).display().to_string());
+        let place = flags.dir.as_ref().map(|folder| folder.join(&one.place).as_text().to_string());
         teller.note(&format!("{}: {} rows", place.as_ref().unwrap_or(&one.place), one.rows));
     }
     if let Some(why) = &selection.emptied_by {
@@ -231,7 +232,7 @@ impl Plan<'_> {
         }
         // Also of what was written before something failed.
         if !written.is_empty() {
-            let database = global.db.display().to_string();
+            let database = global.db.as_text().to_string();
             let mut sidecar = Sidecar::new(connection, self.selection, database, &written, earlier)?;
             if self.redactor.is_some() {
                 sidecar.hide_paths();
@@ -240,7 +241,7 @@ impl Plan<'_> {
             let sided = write_json(target.writer(), &sidecar).map_err(anyhow::Error::from);
             let sided = sided.and_then(|()| target.finish().map(drop));
             outcome = outcome
-                .and(sided.with_context(|| format!("cannot say where {} comes from", folder.display())));
+                .and(sided.with_context(|| format!("cannot say where {} comes from", folder.as_text())));
         }
         outcome.map(|()| written)
     }
@@ -282,7 +283,7 @@ impl Plan<'_> {
                     .and_then(|csv| self.write_item(connection, item, bound, IsoTimes::new(csv)))
             }
         };
-        let rows = rows.with_context(|| format!("cannot write {}", path.display()))?;
+        let rows = rows.with_context(|| format!("cannot write {}", path.as_text()))?;
         let made = match item {
             Item::Journal => target.finish()?,
             _ => target.finish()?,
@@ -291,7 +292,7 @@ impl Plan<'_> {
             self.teller.warn(&format!(
                 "{}: {rows} rows, and spreadsheets open only the first {MAX_ROWS}: all were written; --xlsx goes \
                  on in further sheets",
-                path.display()
+                path.as_text()
             ));
         }
         Ok(self.account(item, item.file(), rows, bound).as_made(made))
@@ -306,7 +307,7 @@ impl Plan<'_> {
     }
 
     fn to_workbook(&self, connection: &mut Connection, file: &Path) -> Result<Vec<Written>> {
-        let cannot = || format!("cannot write {}", file.display());
+        let cannot = || format!("cannot write {}", file.as_text());
         let mut target = open_target(connection, Some(file))?;
         let mut workbook = Workbook::default();
         if !temporary::has_room(&std::env::temp_dir()) {
@@ -353,7 +354,7 @@ impl Plan<'_> {
 }
 
 fn make_folder(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.as_text()))
 }
 
 /// What could not be read cannot be redacted.

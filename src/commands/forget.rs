@@ -18,6 +18,7 @@ use crate::output::{Format, sink};
 use crate::sources::state::{self, State};
 use crate::store::forgotten::{self, Candidate, Holding};
 use crate::store::{self, contents, sources};
+use crate::text::PathText;
 
 impl Subcommand for Forget {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -190,7 +191,7 @@ fn forget(
 fn move_out(connection: &Connection, folder: &Path, chosen: &[Candidate], teller: Teller) -> Result<Moved> {
     let moved = moving::move_out(connection, folder, &ids(chosen))?;
     lake::tell(&moved.report, folder, teller);
-    teller.note(&format!("{}: {} rows read back, all as in the database", folder.display(), moved.rows));
+    teller.note(&format!("{}: {} rows read back, all as in the database", folder.as_text(), moved.rows));
     Ok(moved)
 }
 

@@ -24,6 +24,7 @@ use crate::output::target::Target;
 use crate::store;
 use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Source};
+use crate::text::PathText;
 
 /// A journal has a row within so many of its first bytes, whatever stands before: the rest of a line that
 /// rotation cut, say.
@@ -60,7 +61,7 @@ impl<'c> Guard<'c> {
 
     /// What a path leads to, unless it must stay.
     pub(super) fn place(&self, shown: &Path) -> Result<Place> {
-        let place = Place::of(shown).with_context(|| format!("cannot write {}", shown.display()))?;
+        let place = Place::of(shown).with_context(|| format!("cannot write {}", shown.as_text()))?;
         let (path, existing) = match &place {
             Place::Stdout | Place::Device(_) => return Ok(place),
             Place::Open(file) => (None, file.metadata().ok()),
@@ -115,7 +116,7 @@ impl<'c> Guard<'c> {
                 }
                 let live = journal_of(&source_name).map(|journal| format!("{journal}.jsonl"));
                 if is_empty && Some(name) == live && settled(&source).parent() == path.parent() {
-                    let what = format!("the journal of which {} was read", source.display());
+                    let what = format!("the journal of which {} was read", source.as_text());
                     return Err(refusal(shown, &what));
                 }
             }
@@ -124,7 +125,7 @@ impl<'c> Guard<'c> {
     }
 
     fn refuse_content(&self, shown: &Path, path: &Path) -> Result<()> {
-        let cannot = || format!("cannot see whether {} may be replaced", shown.display());
+        let cannot = || format!("cannot see whether {} may be replaced", shown.as_text());
         let mut file = File::open(path).with_context(cannot)?;
         let archive = Archive::of(&file).with_context(cannot)?;
         let is_read = match self.connection {
@@ -149,7 +150,7 @@ impl<'c> Guard<'c> {
 const READ: &str = "a journal that was read into the database";
 
 fn refusal(shown: &Path, what: &str) -> anyhow::Error {
-    Failure::usage(format!("{} is {what}: name another file", shown.display())).into()
+    Failure::usage(format!("{} is {what}: name another file", shown.as_text())).into()
 }
 
 /// A file beside another, its name longer by so much.

@@ -21,6 +21,7 @@ use signal_hook::iterator::backend::Handle;
 
 use crate::exit::Exit;
 use crate::output::target;
+use crate::stdio;
 use crate::store;
 
 /// So long after the first signal the next one still means the same: a service manager and a terminal send
@@ -106,6 +107,7 @@ pub(super) fn interrupt_on_signal(connection: &Connection) -> Result<Arc<AtomicB
     let watched = on_signal(&signals, move |_| {
         stop.store(true, Ordering::Relaxed);
         store::stop_waiting();
+        stdio::stop_waiting();
         statement.interrupt();
     })?;
     if watched.is_none() {
@@ -131,6 +133,7 @@ impl Signals {
         let handle = on_signal(&signals, move |signal| {
             asked.store(true, Ordering::Relaxed);
             store::stop_waiting();
+            stdio::stop_waiting();
             if first.get_or_insert_with(Instant::now).elapsed() > GRACE {
                 // It does not come back, where the system allows that.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);

@@ -16,7 +16,7 @@ use crate::lake::export::{self, Report};
 use crate::lake::manifest::MANIFEST;
 use crate::output::stdout::stdout;
 use crate::store;
-use crate::text::escaped;
+use crate::text::{PathText, escaped};
 
 /// What `export` calls it.
 pub(super) const LAKE: &str = "lake";
@@ -60,7 +60,7 @@ pub(super) fn export(global: &Global, flags: &Export) -> Result<Exit> {
 
 /// Says what an export did.
 pub(super) fn tell(report: &Report, folder: &Path, teller: Teller) {
-    let shown = folder.display();
+    let shown = folder.as_text();
     for warning in &report.warnings {
         teller.warn(&format!("{shown}: {warning}"));
     }
@@ -85,9 +85,9 @@ fn check_lake(global: &Global, folder: &Path) -> Result<Exit> {
     for note in &report.notes {
         teller.note(note);
     }
-    let shown = folder.display();
+    let shown = folder.as_text();
     if connection.is_none() {
-        let database = global.db.display();
+        let database = global.db.as_text();
         teller.note(&format!("there is no database at {database}: the counts were not compared with one"));
     }
     if report.wrong.is_empty() {

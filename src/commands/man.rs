@@ -11,6 +11,7 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::cli::{self, Global, Subcommand, shipped_command};
 use crate::exit::Exit;
+use crate::text::PathText;
 
 impl Subcommand for cli::Man {
     fn execute(&self, _: &Global) -> Result<Exit> {
@@ -20,7 +21,7 @@ impl Subcommand for cli::Man {
 
 fn run(flags: &cli::Man) -> Result<Exit> {
     let folder = &flags.dir;
-    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.as_text()))?;
     let mut command = shipped_command()?.disable_help_subcommand(true);
     command.build();
     write_pages(&command, None, folder)?;
@@ -33,7 +34,7 @@ fn write_pages(command: &Command, above: Option<&Command>, folder: &Path) -> Res
     let mut page = Vec::new();
     render(command, above, &mut page)
         .and_then(|()| fs::write(&path, page))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+        .with_context(|| format!("cannot write {}", path.as_text()))?;
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below, Some(command), folder)?;
     }

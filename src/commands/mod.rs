@@ -92,12 +92,10 @@ struct Teller {
 
 impl Teller {
     fn new(global: &Global) -> Self {
-        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let is_colored = match global.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => io::stderr().is_terminal() && !is_plain,
+            Color::Auto => screen::is_colored(io::stderr().is_terminal()),
         };
         Self { is_quiet: global.quiet, is_colored }
     }

@@ -24,10 +24,11 @@ use crate::query::datasette::metadata;
 use crate::query::intervals::{self, Measures};
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
+use crate::query::whole::rows_of_all;
 use crate::query::written::{written, written_for};
 use crate::query::{caveats, faster, params};
 use crate::selection::Selection;
-use crate::text::wrapped;
+use crate::text::{PathText, grouped, wrapped};
 
 impl Subcommand for Ask {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -54,7 +55,7 @@ impl Subcommand for Ask {
 fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let teller = Teller::new(global);
     for (path, fault) in &ask.asked.faults {
-        teller.warn(&format!("{}: {fault:#}: left out", path.display()));
+        teller.warn(&format!("{}: {fault:#}: left out", path.as_text()));
     }
     if ask.datasette {
         let stem = global.db.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
@@ -151,6 +152,13 @@ fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if rows > 0 && ask.output.format == Format::Table {
         tell_bases(query, &selection, teller);
     }
+    if let Some(all) = rows_of_all(&mut connection, query, &bound, rows)? {
+        teller.note(&format!(
+            "{} of {}: --limit N gives more, the flags of a selection and of this query others",
+            grouped(rows),
+            grouped(all)
+        ));
+    }
     for caveat in caveats.iter().chain(&order_notes) {
         teller.note(caveat);
     }
@@ -193,7 +201,7 @@ fn tell_bases(query: &Query, selection: &Selection, teller: Teller) {
 fn own_signature(query: &Query, connection: &mut Connection) -> Result<Option<Signature>> {
     let Some(file) = &query.file else { return Ok(None) };
     let checked = catalog::check(query, connection);
-    checked.map(Some).with_context(|| format!("the query file {}", file.display()))
+    checked.map(Some).with_context(|| format!("the query file {}", file.as_text()))
 }
 
 /// Whether each row of an answer belongs to a scope.
@@ -250,7 +258,7 @@ fn tell_own_faults(connection: &mut Connection, catalog: &[Query], asked: Option
     for query in catalog.iter().filter(|query| Some(*query) != asked) {
         let Some(file) = &query.file else { continue };
         if let Err(fault) = catalog::check(query, connection) {
-            teller.warn(&format!("{}: {fault:#}: left out", file.display()));
+            teller.warn(&format!("{}: {fault:#}: left out", file.as_text()));
         }
     }
 }

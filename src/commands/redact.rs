@@ -20,7 +20,7 @@ use crate::output::stdout::stdout;
 use crate::output::target::Target;
 use crate::redact::check::check_line;
 use crate::redact::{Account, Key, Report, Source, redact};
-use crate::text::json_string;
+use crate::text::{PathText, escaped, json_string};
 
 /// How much of a finding is shown, in characters.
 const SHOWN: usize = 120;
@@ -52,7 +52,7 @@ fn write(global: &Global, teller: Teller, flags: &Redact, output: &Path) -> Resu
     interrupt::note_signals(&interrupt::ending(), &stop)?;
     let mut target = open_target(global, output)?;
     let report = redact(&inputs, key, target.writer(), &stop)
-        .with_context(|| format!("cannot make {}", output.display()))?;
+        .with_context(|| format!("cannot make {}", output.as_text()))?;
     let has_rows = report.accounts.iter().any(|account| account.rows > 0);
     let no_journals = report.accounts.iter().filter(|account| account.is_no_journal()).count();
     if has_rows || no_journals == 0 {
@@ -90,7 +90,7 @@ fn refuse_to_overwrite(inputs: &[Input], key: Option<&Path>, output: &Path) -> R
     let Ok(old) = fs::metadata(output) else {
         return Ok(());
     };
-    let shown = output.display();
+    let shown = output.as_text();
     if !old.is_file() {
         return Ok(());
     }
@@ -119,6 +119,9 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
         } else if account.lines == 0 {
             teller.note(&format!("{}: empty", account.path));
         }
+        if let Some(warning) = account.warning {
+            teller.warn(&format!("{}: {warning}", account.path));
+        }
         if let Some(first) = &account.first_left_out {
             teller.warn(&format!("left out, because it is no row: {first}{}", and_more(account.left_out)));
         }
@@ -130,7 +133,7 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
     }
     teller.note(&format!(
         "{}: {rows} rows, {} repaired, {} parts left out; {} engines, {} hosts renamed",
-        output.display(),
+        output.as_text(),
         sum(|account| account.repaired),
         sum(|account| account.left_out),
         report.engines,
@@ -144,7 +147,7 @@ fn and_more(count: u64) -> String {
 
 fn check(teller: Teller, path: &Path) -> Result<Exit> {
     let mut source = Source::open(&Input::named(path))?;
-    let label = source.label();
+    let label = escaped(&source.label()).into_owned();
     let mut out = BufWriter::new(stdout());
     let (mut lines, mut found) = (0_u64, 0_u64);
     source.read(&mut |line| {
@@ -158,6 +161,9 @@ fn check(teller: Teller, path: &Path) -> Result<Exit> {
         Ok(())
     })?;
     out.flush()?;
+    if let Some(warning) = source.warning() {
+        teller.warn(&format!("{label}: {warning}"));
+    }
     if found > 0 {
         teller.warn(&format!("{label}: {found} found in {lines} lines"));
         return Ok(Exit::Failed);

@@ -15,6 +15,7 @@ use crate::query::params::targets;
 use crate::query::scoring::Policy;
 use crate::report::{Asked, report};
 use crate::selection::By;
+use crate::text::PathText;
 
 impl Subcommand for Report {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -149,7 +150,7 @@ fn kept_file(flags: &Report) -> Result<Option<std::path::PathBuf>> {
 
 /// Shows a file in the browser, where there is one; says where it is otherwise.
 fn open(file: &Path, teller: Teller) {
-    let shown = file.display();
+    let shown = file.as_text();
     let openers: &[&str] =
         if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "gio open", "wslview"] };
     let chosen =

@@ -46,12 +46,16 @@ fn run(global: &Global, flags: &Show) -> Result<Exit> {
             let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
             let found = diagnose(&mut connection, only.terminal_id, slo.as_ref())?;
             match flags.format {
-                ShowFormat::Text => diagnosis::write(target.writer(), &found)?,
+                ShowFormat::Text => {
+                    let width = target.width();
+                    diagnosis::write(target.writer(), &found, width)?;
+                }
                 ShowFormat::Json => write_json(target.writer(), &found)?,
             }
         }
         several => {
-            list(target.writer(), several, flags.format)?;
+            let is_terminal = target.is_terminal();
+            list(target.writer(), several, flags.format, is_terminal)?;
             let which = match found.understood {
                 Understood::Whole => "names",
                 Understood::Prefix => "begins the ids of",
@@ -74,26 +78,31 @@ fn run(global: &Global, flags: &Show) -> Result<Exit> {
     Ok(exit)
 }
 
-fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat) -> Result<()> {
+fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat, is_terminal: bool) -> Result<()> {
     let format = match format {
         ShowFormat::Text => Format::Table,
         ShowFormat::Json => Format::Json,
     };
-    let mut table = sink(format, out, false)?;
-    let columns = ["rid", "client_rid", "run", "rel_s", "wall", "terminal", "reason", "ttft_s"];
-    table.columns(&columns.map(str::to_owned))?;
+    let mut table = sink(format, out, is_terminal)?;
+    // The run comes first, to be a heading. A screen has no room for the wall time beside all that.
+    let columns = ["run", "rid", "client_rid", "rel_s", "wall", "terminal", "reason", "ttft_s"];
+    let is_shown = |at: usize| format == Format::Json || columns[at] != "wall";
+    let shown = columns.iter().enumerate().filter(|(at, _)| is_shown(*at));
+    table.columns(&shown.map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>())?;
     for one in matches {
         let wall = one.wall.and_then(wall_time);
-        table.row(&[
+        let cells = [
+            text(&one.run),
             text(&one.rid),
             one.client_rid.as_deref().map_or(ValueRef::Null, text),
-            text(&one.run),
             ValueRef::Real(one.rel_s),
             wall.as_deref().map_or(ValueRef::Null, text),
             text(&one.terminal),
             one.reason.as_deref().map_or(ValueRef::Null, text),
             one.ttft_s.map_or(ValueRef::Null, ValueRef::Real),
-        ])?;
+        ];
+        let cells = cells.iter().enumerate().filter(|(at, _)| is_shown(*at));
+        table.row(&cells.map(|(_, cell)| *cell).collect::<Vec<_>>())?;
     }
     table.end()
 }

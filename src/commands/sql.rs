@@ -11,6 +11,7 @@ use crate::cli::{Global, SelectionFlags, Sql, Subcommand};
 use crate::exit::Exit;
 use crate::query::run::signature;
 use crate::stdio;
+use crate::text::PathText;
 
 impl Subcommand for Sql {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -25,7 +26,7 @@ impl Subcommand for Sql {
 fn run(global: &Global, flags: &Sql) -> Result<Exit> {
     let sql = match (&flags.file, flags.statement.as_deref()) {
         (Some(path), _) => {
-            fs::read_to_string(path).with_context(|| format!("cannot read the SQL in {}", path.display()))?
+            fs::read_to_string(path).with_context(|| format!("cannot read the SQL in {}", path.as_text()))?
         }
         (None, Some("-")) => {
             let mut sql = String::new();

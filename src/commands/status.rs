@@ -13,6 +13,7 @@ use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
 use crate::sources::state::{Standing, look};
 use crate::store::{contents, schema, sources};
+use crate::text::PathText;
 
 impl Subcommand for Status {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -24,7 +25,7 @@ fn run(global: &Global) -> Result<Exit> {
     let connection = open_to_read(global)?;
     let mut out = BufWriter::new(stdout());
     let size = global.db.metadata().map_or(0, |metadata| metadata.len());
-    writeln!(out, "database          {}", global.db.display())?;
+    writeln!(out, "database          {}", global.db.as_text())?;
     writeln!(out, "size_bytes        {size}")?;
     writeln!(out, "schema            {}", schema::LATEST)?;
     if contents::is_write_ahead(&connection)? {

@@ -15,10 +15,11 @@ use super::followed::Files;
 use super::reading::{Reading, Sharing};
 use super::{Options, Summary, Watcher};
 use crate::failure::{Kind, kind_of};
+use crate::journal::files;
 use crate::journal::inputs::Depth;
 use crate::sources::file::is_read_archive;
 use crate::store;
-use crate::store::location::Location;
+use crate::store::location::{Location, Written};
 use crate::store::write::Writer;
 
 /// Between two looks.
@@ -41,17 +42,23 @@ pub fn follow(
     let mut summary = Summary::default();
     let connection = store::open_to_write(database, options.busy_timeout)?;
     store::let_others_read(database, &connection, options.busy_timeout)?;
-    let location = Location::of(database)?;
+    let mut location = Location::of(database)?;
+    location.leave(&connection).map_err(|error| store::explain(database, error))?;
     let mut writer = Writer::new(&connection)?;
     let mut files = Files::new();
     let mut outcome = Ok(());
     while outcome.is_ok() && !stop.load(Ordering::Relaxed) {
         let looked = Instant::now();
         outcome = location.check();
+        let written = location.look(&connection);
+        if outcome.is_ok() && written == Written::Over {
+            break;
+        }
         files.find(paths, depth, watcher);
-        if outcome.is_ok() {
+        if outcome.is_ok() && written == Written::AsLeft {
             let how = (database, options, stop);
-            outcome = read_changed(&mut files, &mut writer, how, watcher, &mut summary);
+            outcome = read_changed(&mut files, &mut writer, how, watcher, &mut summary)
+                .and_then(|()| location.leave(&connection).map_err(|error| store::explain(database, error)));
         }
         files.let_go(watcher, &mut summary);
         watcher.stands(&files.standing(&summary));
@@ -60,6 +67,9 @@ pub fn follow(
         }
     }
     drop(writer);
+    if location.check().is_ok() && location.is_overwritten(&connection) {
+        return Err(location.overwritten(connection));
+    }
     if let Err(error) = location.check() {
         store::location::abandon(connection);
         return Err(error);
@@ -117,7 +127,7 @@ fn read_changed(
         });
         match read {
             Ok((report, failure)) => {
-                file.tell(failure.map(|error| format!("{error:#}")), watcher);
+                file.tell(failure.map(|error| files::in_words(&error)), watcher);
                 file.add(report);
             }
             Err(error) if kind_of(&error) == Some(Kind::Busy) => {

@@ -70,13 +70,13 @@ impl Followed {
     /// The file, opened where it is. None when something else is there by now: the next look finds what.
     pub(super) fn open(&mut self) -> io::Result<Option<File>> {
         if let Some(handle) = &self.handle {
-            return handle.try_clone().map(Some);
+            return handle.try_clone().map(Some).map_err(files::with_way_out);
         }
         let (file, metadata) = files::open(&self.path)?;
         if FileId::of(&metadata) != self.id {
             return Ok(None);
         }
-        self.handle = Some(file.try_clone()?);
+        self.handle = Some(file.try_clone().map_err(files::with_way_out)?);
         Ok(Some(file))
     }
 

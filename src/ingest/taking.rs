@@ -188,6 +188,12 @@ impl<'t, 'c> Taking<'t, 'c> {
             counters.rejected += u64::from(self.writer.reject_packed(&Reject { reason: &reason, ..reject })?);
             return Ok(());
         }
+        if kind == RejectKind::Rejected
+            && text::may_stand_among_packed(raw)
+            && self.writer.extend_packed(&reject)?
+        {
+            return Ok(());
+        }
         match kind {
             RejectKind::Rejected => counters.rejected += 1,
             RejectKind::Repaired => counters.repaired += 1,

@@ -28,10 +28,39 @@ pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     // Before it is opened, which can do things to a device; and again, because it can be another by then.
     look(path)?;
     let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(with_way_out)?;
     let metadata = file.metadata()?;
     refuse_others(path, &metadata)?;
     Ok((file, metadata))
+}
+
+/// The failure to open a file, with the way out where it is not the file's.
+pub fn with_way_out(error: io::Error) -> io::Error {
+    match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::MFILE) => io::Error::other(format!("{error}: {MORE_FILES}")),
+        _ => error,
+    }
+}
+
+/// A failure to read, with the way out where it is that too many files are open.
+pub fn in_words(error: &anyhow::Error) -> String {
+    let is_of_limit = |error: &io::Error| {
+        error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) == Some(rustix::io::Errno::MFILE)
+    };
+    let way_out = error.chain().filter_map(|cause| cause.downcast_ref()).any(is_of_limit);
+    if way_out { format!("{error:#}: {MORE_FILES}") } else { format!("{error:#}") }
+}
+
+/// What lets a process have more files open.
+pub const MORE_FILES: &str = "`ulimit -n` says how many one process may have, and lets it have more";
+
+/// Whether this process can open hardly any more files.
+pub fn are_all_open() -> bool {
+    // What could not be opened was given back by who failed.
+    const NEEDED: usize = 4;
+    let opened: io::Result<Vec<File>> = (0..NEEDED).map(|_| File::open("/dev/null")).collect();
+    let code = opened.err().and_then(|error| error.raw_os_error());
+    code.map(rustix::io::Errno::from_raw_os_error) == Some(rustix::io::Errno::MFILE)
 }
 
 fn refuse_others(path: &Path, metadata: &Metadata) -> io::Result<()> {

@@ -57,6 +57,12 @@ pub fn why_packed(bytes: &[u8], offset: u64) -> Option<String> {
     })
 }
 
+/// Whether bytes are so few that they look like text by chance: among packed bytes they belong to those. A line that
+/// begins as a row does is told of by itself.
+pub fn may_stand_among_packed(bytes: &[u8]) -> bool {
+    bytes.len() < LEAST && !bytes.trim_ascii_start().starts_with(b"{")
+}
+
 /// How the reason begins that [`why_packed`] gives.
 pub const PACKED: &str = "packed bytes, no text";
 

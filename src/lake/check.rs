@@ -13,6 +13,7 @@ use super::folder::{is_unfinished, unknown};
 use super::manifest::{FileEntry, MANIFEST, Manifest, RunEntry, Unit};
 use crate::failure::Failure;
 use crate::store::lake::{Table, knows, runs, state};
+use crate::text::PathText;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -39,13 +40,13 @@ pub fn check(folder: &Path, connection: Option<&Connection>) -> Result<Report> {
     let Some(manifest) = Manifest::read(folder)? else {
         return Err(Failure::usage(format!(
             "there is no lake in {}: it has no {MANIFEST}, which `narwhal-jq export lake --dir DIR` writes",
-            folder.display()
+            folder.as_text()
         ))
         .into());
     };
     let mut report = Report::default();
     if is_unfinished(folder)? {
-        let shown = folder.display();
+        let shown = folder.as_text();
         report.wrong.push(format!(
             "an export is writing into it, or died: `narwhal-jq export lake --dir {shown}` finishes what one left"
         ));
@@ -61,7 +62,7 @@ pub fn check(folder: &Path, connection: Option<&Connection>) -> Result<Report> {
         check_counts(unit, &mut report.wrong);
     }
     if let Some(path) = unknown(folder, &manifest)? {
-        report.wrong.push(format!("{}: the manifest does not know it", path.display()));
+        report.wrong.push(format!("{}: the manifest does not know it", path.as_text()));
     }
     if let Some(connection) = connection {
         check_database(connection, &manifest, &mut report)?;
@@ -82,7 +83,7 @@ fn check_file(folder: &Path, file: &FileEntry) -> Result<Option<String>> {
     if made.digest_text() != file.xxh128 {
         return Ok(Some(format!("{}: its bytes are other ones than were written", file.path)));
     }
-    let opened = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let opened = File::open(&path).with_context(|| format!("cannot read {}", path.as_text()))?;
     Ok(match SerializedFileReader::new(opened).map(|opened| opened.metadata().file_metadata().num_rows()) {
         Ok(rows) if rows.cast_unsigned() == file.rows => None,
         Ok(rows) => Some(format!("{}: has {rows} rows, and the manifest says {}", file.path, file.rows)),

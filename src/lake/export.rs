@@ -20,6 +20,7 @@ use crate::store::lake::{
     Column, StoredRun, Table, Take, behind, check_keys, columns, each_row, each_row_of, has_client, knows,
     run_key, runs, state,
 };
+use crate::text::PathText;
 
 /// The day of runs whose start is not known.
 const UNKNOWN: &str = "unknown";
@@ -91,7 +92,7 @@ impl<'s> Source<'s> {
     pub(super) fn take(&self, path: &Path) -> Result<Folder> {
         let key = self.redactor.map(Redactor::key_fingerprint);
         let folder = Folder::take(path, key.as_deref())?;
-        let shown = path.display();
+        let shown = path.as_text();
         let refused = match (&folder.manifest.redaction, &key) {
             (there, key) if there == key => None,
             (None, _) => {
@@ -135,7 +136,7 @@ impl<'s> Source<'s> {
         self.write_tables(folder, chosen).context("cannot write the tables that are whole")?;
         for (name, chosen) in days {
             let written = self.write_day(folder, &name, &chosen, &mut report);
-            written.with_context(|| format!("cannot write {name} into {}", folder.path().display()))?;
+            written.with_context(|| format!("cannot write {name} into {}", folder.path().as_text()))?;
         }
         for view in views()? {
             folder.write_file(&Path::new(VIEWS).join(view.file), view.text.as_bytes())?;

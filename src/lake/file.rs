@@ -23,6 +23,7 @@ use super::batch::{Batch, Values};
 use super::manifest::{FileEntry, RunRows};
 use crate::output::made::{Made, Making};
 use crate::store::lake::{Column, Kind, Table};
+use crate::text::PathText;
 
 /// The rows of a group: what an engine reads at once, and what is held here in memory.
 const GROUP_ROWS: usize = 128 << 10;
@@ -241,5 +242,5 @@ impl Write for Digested {
 /// When it cannot be read.
 pub(super) fn made(path: &Path) -> Result<Made> {
     let file = File::open(path).and_then(|file| Made::of(&file));
-    file.with_context(|| format!("cannot read {}", path.display()))
+    file.with_context(|| format!("cannot read {}", path.as_text()))
 }

@@ -17,6 +17,7 @@ use super::file::made;
 use super::manifest::{MANIFEST, Manifest, TABLES, Unit};
 use crate::failure::{Failure, Kind};
 use crate::store::lake::Table;
+use crate::text::PathText;
 
 /// Where a call makes what it writes. Its name keeps engines from reading it.
 const NEW: &str = ".new";
@@ -40,15 +41,15 @@ impl Folder {
     /// When another export has it; when it holds something else, another lake than of names replaced like
     /// `redaction` says, a newer version's, or files that its manifest does not know.
     pub(super) fn take(path: &Path, redaction: Option<&str>) -> Result<Self> {
-        let cannot = || format!("cannot write into {}", path.display());
-        fs::create_dir_all(path).with_context(|| format!("cannot make the folder {}", path.display()))?;
+        let cannot = || format!("cannot write into {}", path.as_text());
+        fs::create_dir_all(path).with_context(|| format!("cannot make the folder {}", path.as_text()))?;
         let lock = lock(path)?;
         let read = Manifest::read(path)?;
         let is_new = read.is_none();
         if is_new && names_in(path)?.iter().any(|name| name != NEW) {
             return Err(Failure::usage(format!(
                 "{} holds other files and no {MANIFEST}, so it is no lake: name another folder, or an empty one",
-                path.display()
+                path.as_text()
             ))
             .into());
         }
@@ -147,7 +148,7 @@ impl Folder {
         for name in names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json")) {
             let note = fs::read(self.note(name))?;
             let unit: Unit = serde_json::from_slice(&note).with_context(|| {
-                format!("{} is damaged: remove the folder {}", self.note(name).display(), new.display())
+                format!("{} is damaged: remove the folder {}", self.note(name).as_text(), new.as_text())
             })?;
             self.resume_unit(unit)?;
         }
@@ -182,9 +183,9 @@ impl Folder {
             if !is_in(&staged)? {
                 bail!(
                     "{} was left unfinished and is damaged: remove {} and {}, and export again",
-                    place.display(),
-                    new.display(),
-                    place.display()
+                    place.as_text(),
+                    new.as_text(),
+                    place.as_text()
                 );
             }
             if let Some(folder) = place.parent() {
@@ -215,8 +216,8 @@ impl Folder {
         if let Some(unknown) = unknown(&self.path, &self.manifest)? {
             return Err(Failure::usage(format!(
                 "{} is not in {}: move it away, or name another folder",
-                unknown.display(),
-                self.path.join(MANIFEST).display()
+                unknown.as_text(),
+                self.path.join(MANIFEST).as_text()
             ))
             .into());
         }
@@ -288,7 +289,7 @@ pub(super) fn unknown(lake: &Path, manifest: &Manifest) -> Result<Option<PathBuf
         while let Some(path) = entries.pop() {
             let is_folder = match fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                there => there.with_context(|| format!("cannot read {}", path.display()))?.is_dir(),
+                there => there.with_context(|| format!("cannot read {}", path.as_text()))?.is_dir(),
             };
             let is_table = path.parent() == Some(lake) && Table::DAILY.contains(&table);
             match is_folder {
@@ -312,20 +313,20 @@ pub(super) fn is_unfinished(lake: &Path) -> Result<bool> {
 }
 
 fn names_in(folder: &Path) -> Result<Vec<OsString>> {
-    let cannot = || format!("cannot read the folder {}", folder.display());
+    let cannot = || format!("cannot read the folder {}", folder.as_text());
     let names = fs::read_dir(folder).with_context(cannot)?.map(|entry| Ok(entry?.file_name()));
     names.collect::<io::Result<_>>().with_context(cannot)
 }
 
 /// Keeps other exports out.
 fn lock(path: &Path) -> Result<Option<File>> {
-    let folder = File::open(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
+    let folder = File::open(path).with_context(|| format!("cannot read the folder {}", path.as_text()))?;
     match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => Err(Failure::new(
             Kind::Busy,
             format!(
                 "another export is writing into {}: wait until it has ended, or name another folder",
-                path.display()
+                path.as_text()
             ),
         )
         .into()),
@@ -337,7 +338,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
 
 /// Has two folders change places; what stood at `place` is left at `staged`, or nowhere.
 fn exchange(staged: &Path, place: &Path, aside: &Path) -> Result<()> {
-    let cannot = || format!("cannot put {} in its place", place.display());
+    let cannot = || format!("cannot put {} in its place", place.as_text());
     match renameat_with(CWD, staged, CWD, place, RenameFlags::EXCHANGE) {
         Ok(()) => return Ok(()),
         Err(rustix::io::Errno::NOENT) => return fs::rename(staged, place).with_context(cannot),
@@ -357,7 +358,7 @@ fn remove(path: &Path) -> Result<()> {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+            Err(error).with_context(|| format!("cannot remove {}", path.as_text()))
         }
         _ => Ok(()),
     }

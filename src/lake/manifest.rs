@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Kind};
 use crate::store::lake::{Behind, State};
+use crate::text::PathText;
 
 /// Its name in a lake.
 pub const MANIFEST: &str = "manifest.json";
@@ -146,7 +147,7 @@ impl Manifest {
         let path = folder.join(MANIFEST);
         let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+            text => text.with_context(|| format!("cannot read {}", path.as_text()))?,
         };
         let said: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
         let ours = said.as_ref().filter(|said| said["tool"] == TOOL);
@@ -156,7 +157,7 @@ impl Manifest {
                 format!(
                     "the lake {} was written by a newer narwhal-jq (layout {lake}; this one knows up to {FORMAT}): \
                      install the newer one, or name another folder",
-                    folder.display()
+                    folder.as_text()
                 ),
             )
             .into()),
@@ -203,5 +204,5 @@ impl Manifest {
 pub(super) const TABLES: &str = "tables";
 
 fn not_ours(path: &Path, what: &str) -> anyhow::Error {
-    Failure::usage(format!("{} {what}: move it away, or name another folder", path.display())).into()
+    Failure::usage(format!("{} {what}: move it away, or name another folder", path.as_text())).into()
 }

@@ -13,6 +13,7 @@ use super::folder::Folder;
 use super::manifest::{RunEntry, TABLES, Unit};
 use super::reader::Reader;
 use crate::store::lake::{StoredRun, Table, Take, runs};
+use crate::text::PathText;
 
 /// Runs that are in a lake as they are in the database. Nobody else writes into the lake while this lives.
 pub struct Moved {
@@ -90,7 +91,7 @@ fn compare(
         if made.bytes != file.bytes || made.digest_text() != file.xxh128 {
             bail!(
                 "{} is not what was written: move the lake away, and export into an empty folder",
-                folder.path().join(&file.path).display()
+                folder.path().join(&file.path).as_text()
             );
         }
     }
@@ -105,7 +106,7 @@ fn compare(
             "run {}: the rows of {} that were read back from {} are not those of the database",
             run.run,
             table.name(),
-            folder.path().display()
+            folder.path().as_text()
         );
         rows += read.rows;
     }

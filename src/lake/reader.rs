@@ -12,6 +12,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use super::batch::{Batch, Cells, Values};
 use super::manifest::{FileEntry, RunRows};
 use crate::store::lake::{Column, Take};
+use crate::text::PathText;
 
 /// So many rows are in memory at once.
 const BATCH_ROWS: u64 = 8 << 10;
@@ -57,7 +58,7 @@ impl<'r> Reader<'r> {
     /// When a file cannot be read, or a row is not taken.
     pub(super) fn each_row_of(&mut self, run: &str, take: Take<'_>) -> Result<()> {
         while let Some((path, _)) = self.parts.front().filter(|(_, part)| part.run.as_str() <= run) {
-            let cannot = format!("cannot read {}", path.display());
+            let cannot = format!("cannot read {}", path.as_text());
             let (path, part) = self.parts.pop_front().expect("it is the first");
             let columns = self.columns;
             let open = self.open(path).with_context(|| cannot.clone())?;

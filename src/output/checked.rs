@@ -3,27 +3,32 @@
 use std::io::{self, Write};
 
 use crate::query::check::{Checked, Finding, Outcome, Verdict, age_in_words};
-use crate::text::escaped;
+use crate::text::{escaped, wrapped};
 
-/// A line a limit and scope, the worst where several scopes were judged, and the age of the newest row.
+/// A line a limit and scope, the worst where several scopes were judged, and the age of the newest row. Lines that are
+/// longer than a screen is wide go on in the next, between words.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_text(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
+pub fn write_text(out: &mut dyn Write, checked: &Checked, width: Option<usize>) -> io::Result<()> {
+    let mut writeln = |line: &str, indent: usize| match width {
+        Some(width) => writeln!(out, "{}", wrapped(line, width, indent)),
+        None => writeln!(out, "{line}"),
+    };
     for finding in &checked.findings {
         let Finding { scope, verdict, words, .. } = finding;
-        writeln!(out, "{:9}  {}  {}", verdict.as_str(), escaped(scope), escaped(words))?;
+        writeln(&format!("{:9}  {}  {}", verdict.as_str(), escaped(scope), escaped(words)), 11)?;
     }
     for (broken, of, worst) in checked.worst() {
         let Finding { limit, scope, .. } = worst;
         let which = if broken > 1 { "the worst is" } else { "it is" };
-        writeln!(out, "{limit} is broken in {broken} of {of}: {which} {}", escaped(scope))?;
+        writeln(&format!("{limit} is broken in {broken} of {of}: {which} {}", escaped(scope)), 2)?;
     }
-    writeln!(out, "{}", escaped(&ages(checked)))?;
+    writeln(&escaped(&ages(checked)), 2)?;
     if checked.findings.iter().any(|finding| finding.measured.is_some()) {
-        writeln!(
-            out,
-            "the intervals speak for conditions as in this window; a burst or outage that it did not contain is not in them"
+        writeln(
+            "the intervals speak for conditions as in this window; a burst or outage that it did not contain is not in them",
+            2,
         )?;
     }
     out.flush()

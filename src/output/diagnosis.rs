@@ -4,20 +4,35 @@ use std::io::{Result, Write};
 
 use crate::query::around::Meanwhile;
 use crate::query::diagnosis::{Diagnosed, Diagnosis, Verdict};
-use crate::text::{cut, escaped, micros};
+use crate::text::{cut, escaped, micros, wrapped};
 
 /// A name or a message is seldom so long, but can be of any length: `--format json` has it whole.
 const MAX_LINE: usize = 4000;
 
-/// Writes the diagnosis. Text of the caller and of engines cannot drive a terminal.
+/// Writes the diagnosis. Text of the caller and of engines cannot drive a terminal. A line that is longer than the
+/// screen is wide goes on below its text.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: &mut dyn Write, diagnosis: &Diagnosis) -> Result<()> {
+pub fn write(out: &mut dyn Write, diagnosis: &Diagnosis, width: Option<usize>) -> Result<()> {
     for line in lines(diagnosis) {
-        writeln!(out, "{}", cut(&escaped(&line), MAX_LINE))?;
+        let line = escaped(&line);
+        let line = cut(&line, MAX_LINE);
+        match width {
+            Some(width) => writeln!(out, "{}", wrapped(&line, width, text_begins(&line)))?,
+            None => writeln!(out, "{line}")?,
+        }
     }
     out.flush()
+}
+
+/// Where the text of a line begins: behind the first gap that follows a word.
+fn text_begins(line: &str) -> usize {
+    let label = line.len() - line.trim_start().len();
+    line[label..].find("  ").map_or(2, |gap| {
+        let gap = label + gap;
+        gap + line[gap..].len() - line[gap..].trim_start().len()
+    })
 }
 
 fn lines(diagnosis: &Diagnosis) -> Vec<String> {

@@ -1,11 +1,24 @@
 //! How wide the screen is, as far as anybody knows.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 /// The columns of the terminal that shows standard output; without one, those that `COLUMNS` names.
 #[expect(clippy::disallowed_methods, reason = "nothing is written this way")]
 pub fn width_of_stdout() -> Option<usize> {
     known(terminal_size::terminal_size_of(io::stdout()))
+}
+
+/// Whether a terminal shows standard output.
+#[expect(clippy::disallowed_methods, reason = "nothing is written this way")]
+pub fn is_stdout_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Whether a terminal is to be written to in colors, where nothing else is said.
+pub fn is_colored(is_terminal: bool) -> bool {
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    is_terminal && !is_plain
 }
 
 /// The columns of the terminal that shows standard error; without one, those that `COLUMNS` names.

@@ -12,9 +12,11 @@ use tempfile::TempPath;
 
 use super::made::{Made, Making};
 use super::place::{Place, folder_of};
+use super::screen;
 use super::stdout::{Quiet, stdout};
 
 use crate::stdio::Patient;
+use crate::text::PathText;
 
 /// The temporary file of the answer that is being written, for [`abandon`].
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -69,7 +71,7 @@ impl Target {
     /// When the file's folder cannot be written.
     pub fn open(file: Option<&Path>) -> Result<Self> {
         let Some(path) = file else { return Ok(Self::stdout()) };
-        let place = Place::of(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let place = Place::of(path).with_context(|| format!("cannot write {}", path.as_text()))?;
         Self::at(place, path, None)
     }
 
@@ -79,7 +81,7 @@ impl Target {
     /// # Errors
     /// When the folder of a file cannot be written.
     pub fn at(place: Place, shown: &Path, refusal: Option<Refusal>) -> Result<Self> {
-        let cannot = || format!("cannot write {}", shown.display());
+        let cannot = || format!("cannot write {}", shown.as_text());
         match place {
             Place::Stdout => Ok(Self::stdout()),
             Place::Open(file) => Ok(Self::through(file, shown)),
@@ -90,7 +92,7 @@ impl Target {
             Place::File(path, existing) => {
                 let folder = folder_of(&path);
                 if !folder.exists() {
-                    return Err(anyhow!("there is no folder {}", folder.display())).with_context(cannot);
+                    return Err(anyhow!("there is no folder {}", folder.as_text())).with_context(cannot);
                 }
                 let mode = existing.as_ref().map_or(0o666, |existing| existing.permissions().mode() & 0o7777);
                 // With errors that do not name the temporary file, as those of the crate's own way do.
@@ -147,6 +149,11 @@ impl Target {
         self.is_terminal
     }
 
+    /// The columns of the terminal that shows what is written, if one does.
+    pub fn width(&self) -> Option<usize> {
+        if self.is_terminal { screen::width_of_stdout() } else { None }
+    }
+
     /// Tells from then on whether nobody reads any more.
     pub fn unread(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.unread)
@@ -159,8 +166,8 @@ impl Target {
         }
         error.context(match &self.goes {
             Goes::Stdout => "cannot write the answer".to_owned(),
-            Goes::Through(shown) => format!("cannot write {}", shown.display()),
-            Goes::File(becoming) => format!("cannot write {}", becoming.shown.display()),
+            Goes::Through(shown) => format!("cannot write {}", shown.as_text()),
+            Goes::File(becoming) => format!("cannot write {}", becoming.shown.as_text()),
         })
     }
 
@@ -169,7 +176,7 @@ impl Target {
     /// # Errors
     /// When the rest cannot be written; then there is no file.
     pub fn finish(mut self) -> Result<Made> {
-        let cannot = |shown: &Path| format!("cannot write {}", shown.display());
+        let cannot = |shown: &Path| format!("cannot write {}", shown.as_text());
         let flushed = self.out.flush();
         let becoming = match self.goes {
             Goes::File(becoming) => becoming,

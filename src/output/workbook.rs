@@ -4,7 +4,7 @@
 //! Rows go to temporary files as they come, so memory does not grow with them.
 
 use std::cell::Cell;
-use std::io::Write;
+use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Once;
@@ -16,6 +16,7 @@ use rust_xlsxwriter::{Format, Workbook as Book, Worksheet, XlsxError};
 use crate::query::kind::{ColumnKind, iso_time, unix_seconds};
 use crate::query::run::Sink;
 use crate::text;
+use crate::text::PathText;
 
 /// Rows that a sheet holds below its header.
 pub const MAX_ROWS: u32 = 1_048_575;
@@ -76,7 +77,7 @@ fn cause_of(panic: &str) -> String {
 
 fn temporary(cause: &str) -> String {
     let folder = std::env::temp_dir();
-    format!("a workbook needs temporary files in {}: {cause}; TMPDIR names another folder", folder.display())
+    format!("a workbook needs temporary files in {}: {cause}; TMPDIR names another folder", folder.as_text())
 }
 
 /// A workbook that is being filled.
@@ -107,7 +108,7 @@ impl Workbook {
     /// # Errors
     /// When the folder cannot be written.
     pub fn keep_in(&mut self, folder: &Path) -> Result<()> {
-        self.book.set_tempdir(folder).with_context(|| format!("cannot write into {}", folder.display()))?;
+        self.book.set_tempdir(folder).with_context(|| format!("cannot write into {}", folder.as_text()))?;
         Ok(())
     }
 
@@ -129,7 +130,45 @@ impl Workbook {
     /// # Errors
     /// When it cannot be written.
     pub fn save(mut self, out: &mut (dyn Write + Send)) -> Result<()> {
-        told(|| Ok(self.book.save_to_writer(out)?))
+        let mut out = Failing { out, failed: None };
+        told(|| Ok(self.book.save_to_writer(&mut out)?))?;
+        out.failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+/// Takes what is written behind a failure without a word, and keeps the failure: the archiver prints it by itself
+/// when it is met again while an unfinished archive is dropped.
+struct Failing<'w> {
+    out: &'w mut (dyn Write + Send),
+    failed: Option<io::Error>,
+}
+
+impl Failing<'_> {
+    fn unless_failed<T>(
+        &mut self,
+        nothing: T,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.failed.is_some() {
+            return Ok(nothing);
+        }
+        match write(self.out) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                self.failed = Some(error);
+                Ok(nothing)
+            }
+            written => written,
+        }
+    }
+}
+
+impl Write for Failing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_failed(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_failed((), |out| out.flush())
     }
 }
 

@@ -26,6 +26,8 @@ use rusqlite::Connection;
 use super::kind::ColumnKind;
 use super::run;
 
+use crate::text::PathText;
+
 /// A parameter's type, which says what the command line accepts for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
@@ -201,7 +203,7 @@ pub type Faults = Vec<(PathBuf, anyhow::Error)>;
 /// # Errors
 /// When the folder cannot be read.
 pub fn of_folder(folder: &Path, reserved: &[String]) -> Result<(Vec<Query>, Faults)> {
-    let cannot = || format!("cannot read the queries in {}", folder.display());
+    let cannot = || format!("cannot read the queries in {}", folder.as_text());
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();

@@ -26,4 +26,5 @@ pub mod schema;
 pub mod scoring;
 pub mod slices;
 pub mod solve;
+pub mod whole;
 pub mod written;

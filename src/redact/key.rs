@@ -7,6 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::text::PathText;
+
 /// A key file is at least as long, in bytes.
 pub const MIN_KEY: usize = 16;
 
@@ -40,7 +42,7 @@ impl Key {
     /// # Errors
     /// When it cannot be read, or is too short or too long for a key.
     pub fn from_file(path: &Path) -> Result<Self> {
-        let cannot = || format!("cannot read the key {}", path.display());
+        let cannot = || format!("cannot read the key {}", path.as_text());
         let mut bytes = Vec::new();
         let file = File::open(path).with_context(cannot)?;
         file.take(MAX_KEY as u64 + 1).read_to_end(&mut bytes).with_context(cannot)?;
@@ -48,12 +50,12 @@ impl Key {
             bail!(
                 "the key {} has {} bytes, which can be guessed: it needs at least {MIN_KEY}; make one with \
                  `head -c 32 /dev/urandom > FILE`",
-                path.display(),
+                path.as_text(),
                 bytes.len()
             );
         }
         if bytes.len() > MAX_KEY {
-            bail!("the key {} has more than {MAX_KEY} bytes: is it another file?", path.display());
+            bail!("the key {} has more than {MAX_KEY} bytes: is it another file?", path.as_text());
         }
         Ok(Self::Kept(blake3::derive_key("narwhal-jq redact 1: pseudonyms", &bytes)))
     }

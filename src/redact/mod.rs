@@ -67,6 +67,8 @@ pub struct Account {
     pub left_out: u64,
     /// The place and the reason of the first of those.
     pub first_left_out: Option<String>,
+    /// What is to be said of the file: that something stands behind an archive.
+    pub warning: Option<&'static str>,
 }
 
 /// What a redaction did.
@@ -105,6 +107,7 @@ pub fn redact(inputs: &[Input], key: Key, out: &mut dyn Write, stop: &AtomicBool
             out.write_all(&buffer).context("cannot write a row")?;
             go_on(stop)
         })?;
+        account.warning = source.warning();
         accounts.push(account);
     }
     Ok(Report { accounts, engines: names.engines().len(), hosts: names.hosts().count() })
@@ -151,7 +154,7 @@ fn redact_line(redactor: &Redactor, line: &Line<'_>, out: &mut Vec<u8>, account:
 
 impl Account {
     fn of(path: String) -> Self {
-        Self { path, lines: 0, rows: 0, repaired: 0, left_out: 0, first_left_out: None }
+        Self { path, lines: 0, rows: 0, repaired: 0, left_out: 0, first_left_out: None, warning: None }
     }
 
     fn leave_out(&mut self, line: &Line<'_>, at: usize, reason: &str) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::journal::compression::unpacked;
+use crate::journal::compression::{Unpacked, unpacked};
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Ending, Line, Lines};
 use crate::spool::Spool;
@@ -20,6 +20,8 @@ pub struct Source {
     bytes: Bytes,
     /// The length and the digest of what was read first.
     seen: Option<(u64, u64)>,
+    /// What is to be said of bytes behind an archive.
+    warning: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -42,12 +44,17 @@ impl Source {
             Input::File(path) | Input::Stream(path) => open_file(path),
         };
         let bytes = bytes.with_context(|| format!("cannot read {label}"))?;
-        Ok(Self { label, bytes, seen: None })
+        Ok(Self { label, bytes, seen: None, warning: None })
     }
 
     /// The input as messages name it.
     pub fn label(&self) -> String {
         self.label.clone()
+    }
+
+    /// What is to be said of what was read.
+    pub fn warning(&self) -> Option<&'static str> {
+        self.warning
     }
 
     /// Reads the input to the end of its first reading and gives every line, the last one without
@@ -64,12 +71,13 @@ impl Source {
         // What was appended meanwhile may hold names that were not learned.
         let limit = self.seen.map_or(u64::MAX, |(len, _)| len);
         let mut digest = Xxh3::new();
-        let bytes = file.and_then(unpacked).with_context(cannot)?.bytes;
+        let Unpacked { bytes, trailing, .. } = file.and_then(unpacked).with_context(cannot)?;
         let input = Digesting { input: bytes.take(limit), digest: &mut digest };
         let mut lines = Lines::new(input, Ending::Complete);
         while let Some(line) = lines.next_line().with_context(cannot)? {
             take(&line)?;
         }
+        self.warning = self.warning.or(trailing.warning());
         let seen = (lines.offset(), digest.digest());
         if *self.seen.get_or_insert(seen) != seen {
             bail!("{} was changed while it was read twice: nothing was written; try again", self.label);

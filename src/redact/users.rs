@@ -29,10 +29,16 @@ pub(super) fn told(head: &str, is_quoted: bool, after: &str) -> bool {
         let what = job.trim_end_matches(|c: char| c.is_ascii_digit());
         what.len() < job.len() && what.ends_with("job ")
     });
+    // `no such job, user alice`, and not `unknown user agent`.
+    let is_alone = is_spaced
+        && (after.is_empty() || rest.starts_with([',', ';', ')']))
+        && [", user", "; user", "(user"].iter().any(|end| trimmed.ends_with(end));
     is_told
         || is_subject
         || is_job
         || rest.starts_with(" : tty=")
+        || (rest.starts_with(" : ") && head == "sudo: ")
+        || is_alone
         || rest.starts_with(" is not in the sudoers")
         || is_id_of(head)
 }

@@ -44,6 +44,8 @@ use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::failure::{Failure, Kind, is_busy};
+use crate::journal::files;
+use crate::text::PathText;
 
 /// A row takes about 310 bytes, its indexes 150. With half of this a load took 0.2 CPU s
 /// more of 6.5 for a million rows, with twice as much 0.1 s less, and the least database was 800 KiB.
@@ -61,13 +63,13 @@ const SPILL_KIB: u32 = 64 * 1024;
 /// # Errors
 /// When there is none, it is not ours, it is of another version, or it cannot be read.
 pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
-    let shown = path.display();
+    let shown = path.as_text();
     if !is_there(path)? {
         if let Some(folder) = missing_folder(path) {
-            bail!("no database at {shown}: there is no folder {}", folder.display());
+            bail!("no database at {shown}: there is no folder {}", folder.as_text());
         }
         if let Ok(target) = path.read_link() {
-            bail!("no database at {shown}: it is a link to {}, which is not there", target.display());
+            bail!("no database at {shown}: it is a link to {}, which is not there", target.as_text());
         }
         bail!("no database at {shown}: `narwhal-jq ingest JOURNAL` makes one, `--db PATH` names another");
     }
@@ -92,7 +94,7 @@ pub fn open_to_read(path: &Path, busy_timeout: Duration) -> Result<Connection> {
 /// # Errors
 /// When something else is there, or it cannot be read.
 pub fn is_there(path: &Path) -> Result<bool> {
-    let shown = path.display();
+    let shown = path.as_text();
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => {
             bail!("{shown} is a folder, not a database: `--db PATH` names a file")
@@ -201,7 +203,7 @@ pub fn open_to_write(path: &Path, busy_timeout: Duration) -> Result<Connection> 
     if !is_there(path)?
         && let Some(folder) = missing_folder(path)
     {
-        bail!("cannot make the database {}: there is no folder {}", path.display(), folder.display());
+        bail!("cannot make the database {}: there is no folder {}", path.as_text(), folder.as_text());
     }
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -303,7 +305,7 @@ pub fn settle(path: &Path) -> Result<()> {
 
 /// Says in words what SQLite found wrong with the database.
 pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
-    let shown = path.display();
+    let shown = path.as_text();
     let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
     let message = match code {
         _ if must_roll_back(&error) => format!(
@@ -325,6 +327,10 @@ pub fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
                 "the database {shown} is damaged: `narwhal-jq verify` says where as far as it can; make a new one from the journals"
             )
         }
+        Some(ErrorCode::CannotOpen) if files::are_all_open() => format!(
+            "cannot open the database {shown}, or a file beside it: too many files are open: {}",
+            files::MORE_FILES
+        ),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => format!(
             "cannot open the database {shown}: the file or its folder cannot be written, which this \
              needs (also for reading, while an ingest has it open)"
@@ -364,7 +370,7 @@ pub fn explain_damage(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let is_damage =
         matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure | ErrorCode::DiskFull));
     let is_said =
-        error.chain().any(|cause| cause.to_string().contains(&format!("the database {}", path.display())));
+        error.chain().any(|cause| cause.to_string().contains(&format!("the database {}", path.as_text())));
     if is_damage && !is_said { explain(path, error) } else { error }
 }
 

@@ -320,6 +320,18 @@ impl<'c> Writer<'c> {
     /// # Errors
     /// When the database cannot be written.
     pub fn reject_packed(&mut self, reject: &Reject<'_>) -> Result<bool> {
+        if self.extend_packed(reject)? {
+            return Ok(false);
+        }
+        self.reject(reject)?;
+        Ok(true)
+    }
+
+    /// Takes a reject into that of the packed bytes right before it; whether there are any.
+    ///
+    /// # Errors
+    /// When SQLite fails.
+    pub fn extend_packed(&mut self, reject: &Reject<'_>) -> Result<bool> {
         let mut extend = self.connection.prepare_cached(
             "update rejects set len_bytes = ?2 + ?3 - byte_offset
              where source_id = ?1 and kind = 'rejected' and reason glob ?4 || '*'
@@ -327,10 +339,6 @@ impl<'c> Writer<'c> {
              and byte_offset = (select max(byte_offset) from rejects where source_id = ?1 and byte_offset < ?2)",
         )?;
         let (from, len) = (reject.byte_offset.cast_signed(), reject.len_bytes.cast_signed());
-        if extend.execute(params![self.source.source_id, from, len, PACKED, BLANK])? > 0 {
-            return Ok(false);
-        }
-        self.reject(reject)?;
-        Ok(true)
+        Ok(extend.execute(params![self.source.source_id, from, len, PACKED, BLANK])? > 0)
     }
 }

@@ -317,3 +317,33 @@ fn issue_13_7_an_archive_behind_rows_is_one_reject_that_says_how_to_read_it() {
     lab.run(&["rejects", "retry"]).exits(0).says("1 still rejected");
     lab.run(&["verify"]).exits(0);
 }
+
+#[test]
+fn issue_13_7_short_lines_within_an_archive_are_part_of_its_one_reject() {
+    // What a large archive has by chance: lines of a letter, and of letters alone.
+    let first = fixture("given/five.jsonl");
+    let noise: Vec<u8> =
+        (0..4000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 11) as u8 | 0x80).collect();
+    let lab = Lab::new();
+    let packed =
+        [b"\x1f\x8b\x08\0", &noise[..], b"\ne\nLm\n", &noise[..], b"\n}9*\n", &noise[..], b"\n"].concat();
+    lab.write("j.jsonl", [&first[..], &packed, b"{bad\n", &first[..]].concat());
+    lab.ingest("j.jsonl");
+    let rejects = lab.rows("select byte_offset, len_bytes, raw from rejects order by byte_offset");
+    assert_eq!(rejects.len(), 2, "{rejects:?}");
+    assert_eq!(rejects[0][0], rusqlite::types::Value::Integer(first.len() as i64));
+    assert_eq!(rejects[0][1], rusqlite::types::Value::Integer(packed.len() as i64 - 1));
+    assert_eq!(rejects[1][2], rusqlite::types::Value::Blob(b"{bad".to_vec()));
+}
+
+#[test]
+fn issue_13_7_redact_says_what_ingest_says_of_what_stands_behind_an_archive() {
+    let lab = Lab::new();
+    lab.write("j.jsonl.gz", [&gzip(&fixture("given/five.jsonl"))[..], b"garbage"].concat());
+    let warning = "warning: j.jsonl.gz: the archive is whole, and what stands behind it in the file is none: that was not read";
+    lab.run(&["ingest", "j.jsonl.gz"]).exits(0).says(warning);
+    lab.run(&["redact", "j.jsonl.gz", "-o", "out.jsonl"]).exits(0).says(warning);
+    let checked = lab.run(&["redact", "--check", "j.jsonl.gz"]).exits(1);
+    assert!(checked.stderr.contains(warning), "{}", checked.stderr);
+    assert_eq!(std::fs::read_to_string(lab.path("out.jsonl")).unwrap().lines().count(), 5);
+}

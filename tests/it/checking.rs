@@ -477,3 +477,46 @@ fn runs_one_after_the_other_are_taken_so() {
     alike(&found["limits"][0]["low"], &expected[0]["low"]);
     alike(&found["limits"][0]["high"], &expected[0]["high"]);
 }
+
+#[test]
+fn issue_13_17_a_dead_router_is_said_to_be_old_and_last_to_be_one_of_a_fleet() {
+    let now_s = Utc::now().timestamp();
+    let run = |name: &str, ago_s: i64| format!("{}-{name}", now_s - ago_s);
+    // Two routers of a fleet: the one died an hour ago and was good, the other lives, and was started anew.
+    let (dead, alive, before) = (run("a", 3600), run("b", 600), run("b", 7200));
+    let rows = |run: &str, good: bool| -> Vec<String> {
+        (0..20).map(|at| met(run, at, f64::from(at), good || at < 5)).collect()
+    };
+    let lab = lab(&[rows(&dead, true), [rows(&before, false), rows(&alive, false)].concat()]);
+    let limit = [&["--min-attainment", "0.9"], &TARGETS[..]].concat();
+    let ask = |more: &[&str]| check(&lab, &[&limit[..], more].concat());
+
+    // 20 of 20 met, once: the answer says how long ago its newest row was, 19 s after the start: 59 min 41 s.
+    let held = ask(&["--run", &dead]).exits(0);
+    assert!(held.stdout.contains("the newest row is 60 min old"), "{}", held.stdout);
+    ask(&["--run", &dead, "--max-age", "2h"]).exits(0);
+    let stale = ask(&["--run", &dead, "--max-age", "30m"]).exits(7);
+    assert!(stale.stdout.starts_with("stale "), "{}", stale.stdout);
+    // Nothing measured is no broken target.
+    ask(&["--run", &dead, "--from", "1h"]).exits(7);
+
+    // `last` is one of two current runs, which is said, with what takes in both.
+    ask(&["--run", "last"])
+        .exits(6)
+        .says("2 journals each have a current run, and `last` is one of them")
+        .says("`--run current` takes in all")
+        .says("`--by all`");
+    let current = ask(&["--run", "current"]).exits(6);
+    let judged = |line: &&str| line.starts_with("holds ") || line.starts_with("broken ");
+    let verdicts: Vec<&str> = current.stdout.lines().filter(judged).collect();
+    assert_eq!(verdicts.len(), 2, "{}", current.stdout);
+    assert!(!current.stdout.contains(&before), "{}", current.stdout);
+    // 20 + 5 of 40 together.
+    let all = ask(&["--run", "current", "--by", "all"]).exits(6);
+    assert!(all.stdout.contains("attainment 0.625 ("), "{}", all.stdout);
+    assert!(all.stdout.contains("(25 of 40 scored met"), "{}", all.stdout);
+    // A router by itself has nothing to choose from.
+    let single = crate::reckoning::lab(&[rows(&alive, true)]);
+    let said = check(&single, &[&limit[..], &["--run", "last"]].concat()).exits(0);
+    assert!(!said.stderr.contains("current run"), "{}", said.stderr);
+}

@@ -317,3 +317,42 @@ fn two_releases_of_small_journals_say_what_they_cannot_know() {
     assert!(attainment.contains("): not shown to differ; about 0."), "{text}");
     assert!(found.stdout.lines().all(|line| line.chars().count() <= 80), "{}", found.stdout);
 }
+
+#[test]
+fn issue_13_25_one_screen_says_what_differs_most_and_the_rest_takes_a_flag() {
+    // Two real runs, and two of 4000 requests that differ in attainment alone: 0.9 and 0.75.
+    let real = Lab::new();
+    real.write("j.jsonl", crate::harness::fixture("0.7.0-full.jsonl"));
+    real.ingest("j.jsonl");
+    let runs = real.rows("select run from runs order by started_at desc limit 2");
+    let name = |at: usize| match &runs[at][0] {
+        rusqlite::types::Value::Text(run) => run.clone(),
+        other => panic!("a run is text: {other:?}"),
+    };
+    let rows = |run: &str, every: u32| {
+        (0..4000).map(|at| met(run, at, f64::from(at), at % every != every - 1)).collect()
+    };
+    let made = lab(&[rows(A, 10), rows(B, 4)]);
+    for (lab, a, b) in [(&real, name(0), name(1)), (&made, A.to_owned(), B.to_owned())] {
+        let screen = compare(lab, &[&[a.as_str(), &b], &TARGETS[..]].concat()).exits(0).stdout;
+        let all = compare(lab, &[&[a.as_str(), &b, "--all"], &TARGETS[..]].concat()).exits(0).stdout;
+        // A terminal of 24 lines and 80 columns, with the line that was typed and the next prompt.
+        assert!(screen.lines().count() <= 22, "{} lines\n{screen}", screen.lines().count());
+        assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+        assert!(screen.contains("--all"), "the way to the rest\n{screen}");
+        assert!(all.lines().count() > screen.lines().count(), "{all}");
+        // Every figure that the data has is in the whole answer.
+        let data =
+            compare(lab, &[&[a.as_str(), &b, "--format", "json"], &TARGETS[..]].concat()).exits(0).json();
+        let figures = data["figures"].as_array().unwrap();
+        assert!(figures.len() > 5, "{data:#}");
+        for figure in figures {
+            let name = figure["figure"].as_str().unwrap();
+            assert!(all.lines().any(|line| line.starts_with(name)), "{name} is not in\n{all}");
+        }
+    }
+    // What differs stands first: 0.15 less attainment, the one thing in which they differ.
+    let screen = compare(&made, &[&[A, B], &TARGETS[..]].concat()).exits(0).stdout;
+    let first = screen.lines().position(|line| line.starts_with("attainment ")).expect("it differs");
+    assert!(first < 12, "{screen}");
+}

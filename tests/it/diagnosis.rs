@@ -147,7 +147,7 @@ fn an_id_is_a_rid_a_client_id_or_the_beginning_of_one_that_is_enough() {
         .exits(0)
         .says("note: \"job\" names 2 requests: show one by its rid, give --run, or list others with");
     let rids: Vec<&str> =
-        listed.stdout.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
+        listed.stdout.lines().skip(2).map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(rids, ["aa22", "aa11"], "the newest first");
     let listed = lab.run(&["show", "job", "--format", "json"]).exits(0).json();
     assert_eq!((&listed[0]["rid"], &listed[0]["terminal"]), (&json!("aa22"), &json!("completed")));
@@ -371,4 +371,40 @@ fn issue_13_18_an_ejection_whose_start_is_unknown_began_after_the_readmission_be
     alone.ingest("j.jsonl");
     let shown = alone.run(&["show", "first"]).exits(0).stdout;
     assert!(shown.contains("           ? to 39.000000  p ejected"), "{shown}");
+}
+
+#[test]
+fn issue_13_26_a_beginning_of_many_lists_the_newest_with_what_became_of_them() {
+    let lab = Lab::new();
+    // 45 requests whose ids begin alike, the later the newer; the last was refused, the one before has no TTFT.
+    let rows: Vec<String> = (0..45)
+        .map(|at| {
+            let more = match at {
+                44 => "\"refused_cause\": \"queue\", ".to_owned(),
+                43 => String::new(),
+                _ => format!("\"ttft_s\": {}, ", 0.25 + f64::from(at)),
+            };
+            let ends = if at == 44 { "refused" } else { "completed" };
+            terminal("100-a", &format!("ab{at:02}"), f64::from(at))
+                .replace("\"terminal\": \"completed\"", &format!("{more}\"terminal\": \"{ends}\""))
+        })
+        .collect();
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    let listed = lab.run(&["show", "ab"]).exits(0).says("\"ab\" begins the ids of 45 requests");
+    let lines: Vec<Vec<&str>> = listed.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    for what in ["rid", "terminal", "reason", "ttft_s"] {
+        assert!(lines.iter().take(3).any(|line| line.contains(&what)), "{what}: {}", listed.stdout);
+    }
+    let of = |rid: &str| lines.iter().find(|line| line.contains(&rid));
+    let refused = of("ab44").expect("the newest is listed");
+    assert!(refused.contains(&"refused") && refused.contains(&"queue"), "{}", listed.stdout);
+    assert!(of("ab42").expect("the third, too").contains(&"42.25"), "{}", listed.stdout);
+    assert!(of("ab00").is_none(), "not all: {}", listed.stdout);
+    assert!(listed.stdout.lines().count() <= 22, "a screen: {}", listed.stdout);
+    // How to have fewer, or others: each is a call that can be made.
+    assert!(listed.stderr.contains("show one by its rid"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("--run"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("narwhal-jq query requests --client ab"), "{}", listed.stderr);
+    lab.run(&["show", "ab44"]).exits(0);
 }

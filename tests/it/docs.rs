@@ -33,19 +33,18 @@ fn examples(markdown: &str) -> Vec<Example> {
     examples
 }
 
-/// Whether a line is as said; `[..]` stands for anything.
-fn is_as_said(line: &str, said: &str) -> bool {
-    let mut parts = said.split("[..]");
-    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    for (at, part) in parts.iter().enumerate() {
-        let found = if at + 1 == parts.len() { rest.len().checked_sub(part.len()) } else { rest.find(part) };
-        match found.filter(|found| rest.get(*found..).is_some_and(|tail| tail.starts_with(part))) {
-            Some(found) => rest = &rest[found + part.len()..],
-            None => return false,
-        }
-    }
-    rest.is_empty()
+/// A line without what differs from machine to machine and from call to call: how fast something was, the size of
+/// files, and where the folder is that a page calls `/home/me`.
+fn steady(line: &str, folder: &str) -> String {
+    let line = line.replace(folder, "/home/me");
+    let words: Vec<&str> = line.trim_end().split(' ').collect();
+    let is_number = |word: &str| word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let steady = words.iter().enumerate().map(|(at, word)| match words.get(at + 1) {
+        Some(unit) if is_number(word) && ["s,", "lines/s,", "MB/s", "bytes", "bytes,"].contains(unit) => "1",
+        Some(&"of") if is_number(word) && words.get(at + 3) == Some(&"bytes") => "1",
+        _ => *word,
+    });
+    steady.collect::<Vec<_>>().join(" ")
 }
 
 /// A program or a module of Python's that an example needs and a fresh machine may lack.
@@ -105,11 +104,9 @@ fn run_examples(markdown: &str) -> usize {
         let printed = String::from_utf8(run.stdout).unwrap();
         // Some programs end with an empty line, which a page is better without.
         let (lines, said) = (printed.trim_end(), output.trim_end());
-        let same = lines.lines().count() == said.lines().count()
-            && lines
-                .lines()
-                .zip(said.lines())
-                .all(|(line, said)| is_as_said(line.trim_end(), said.trim_end()));
+        let folder = lab.path("").to_string_lossy().trim_end_matches('/').to_owned();
+        let steady = |lines: &str| lines.lines().map(|line| steady(line, &folder)).collect::<Vec<_>>();
+        let same = steady(lines) == steady(said);
         assert!(same, "{markdown}: $ {command}\n--- printed\n{printed}--- it says\n{output}");
     }
     count
@@ -150,4 +147,74 @@ fn every_command_is_in_the_readme() {
     for name in names.into_iter().filter(|name| *name != "help") {
         assert!(readme.contains(&format!("narwhal-jq {name}")), "{name} is not in the README");
     }
+}
+
+/// The paragraph in which a word first stands, outside of links and options.
+fn first_said<'p>(page: &'p str, word: &str) -> &'p str {
+    let is_said =
+        |paragraph: &&str| paragraph.split(|c: char| !c.is_alphanumeric()).any(|found| found == word);
+    page.split("\n\n").find(is_said).unwrap_or_else(|| panic!("{word} is not there"))
+}
+
+#[test]
+fn issue_13_28_a_reader_is_told_words_where_they_first_stand_and_shown_what_is_printed() {
+    for page in ["README.md", "docs/other-tools.md", "docs/asking-a-lake.md", "docs/beyond-one-machine.md"] {
+        let text = std::fs::read_to_string(project().join(page)).unwrap();
+        assert!(!text.contains("[..]"), "{page} shows what a test passes over");
+        for registry in ["pypi.org", "crates.io", "npmjs"] {
+            assert!(!text.contains(registry), "{page} links to {registry}");
+        }
+    }
+    let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
+    assert!(readme.contains("`narwhal-inference`"), "a package by its name");
+    let main = readme.find("cargo run --release").unwrap();
+    let build = &readme[main..main + 400];
+    assert!(build.contains("takes some minutes the first time"), "{build}");
+    // What people type and what they see comes first, the word's meaning right below it.
+    let told = |word: &str, meaning: &str| {
+        let at = readme.find(first_said(&readme, word)).unwrap();
+        let near: String =
+            readme[at..].split("\n\n").take(4).collect::<Vec<_>>().join(" ").replace('\n', " ");
+        assert!(near.contains(meaning), "{word}: {near}");
+    };
+    told("terminals", "A *terminal* is the row that a request ends with");
+    told("legs", "of two *legs*, one on a prefill engine and one on a decode engine");
+    told("zero", "the *run's zero*, from which its seconds are counted");
+    told("policy", "The *policy* is who is scored");
+    // Recipes that can be taken as they stand.
+    assert!(readme.contains("\n    */5 * * * *  cd /var/lib/narwhal-jq && narwhal-jq -q check"));
+    assert!(readme.contains("\n    [Service]\n    ExecStart=narwhal-jq ingest --follow "));
+}
+
+#[test]
+fn issue_13_28_the_help_of_a_query_begins_with_what_its_columns_mean() {
+    let lab = Lab::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(project().join("queries")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "sql") {
+            continue;
+        }
+        let sql = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let header = sql.lines().skip_while(|line| *line != "-- Columns").skip(1);
+        let columns: Vec<&str> = header
+            .take_while(|line| line.starts_with("--   "))
+            .filter_map(|line| line.trim_start_matches("--").split('|').next().map(str::trim))
+            .collect();
+        let help = lab.run(&["query", &name, "--help"]).exits(0).stdout;
+        let (begin, _) = help.split_once("\nUsage: ").expect("it says how it is used");
+        let mut lines = begin.lines();
+        let purpose = sql.lines().next().unwrap().split_once(": ").unwrap().1;
+        assert_eq!((lines.next(), lines.next(), lines.next()), (Some(purpose), Some(""), Some("Columns:")));
+        let told: Vec<&str> = lines
+            .take_while(|line| !line.is_empty())
+            .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+            .collect();
+        for column in &columns {
+            assert!(told.contains(column), "{name}: {column} is not in\n{begin}");
+        }
+        count += columns.len();
+    }
+    assert!(count > 100, "{count} columns were looked for");
 }

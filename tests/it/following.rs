@@ -689,3 +689,127 @@ fn the_wall_clock_of_a_followed_run_is_known_within_a_second_and_a_half() {
     assert_eq!(basis, "start+file");
     assert!(*off_s < 1.5, "{off_s}");
 }
+
+#[test]
+fn point_3_a_database_that_is_written_over_in_place_ends_it_with_an_error_and_stays_as_it_was_put() {
+    let put: [(&str, &dyn Fn(&[u8]) -> Vec<u8>); 4] = [
+        ("another", &|other| other.to_vec()),
+        ("nothing", &|_| Vec::new()),
+        ("no database", &|_| b"hello\n".to_vec()),
+        ("a part of another", &|other| other[..other.len() / 2].to_vec()),
+    ];
+    for (case, put) in put {
+        let lab = lab();
+        lab.write(J, rows(1, 1..=5));
+        lab.write("other.jsonl", rows(2, 1..=3));
+        lab.run(&["ingest", "other.jsonl", "--db", "other.db"]).exits(0);
+        let other = put(&fs::read(lab.path("other.db")).unwrap());
+        let follower = Follower::of(&lab, &["logs"]);
+        follower.reaches(4, 1);
+        // As `cp` does it: the same file, shortened and written anew.
+        fs::write(lab.path("narwhal.db"), &other).unwrap();
+        let (code, summary, said) = follower.ends_itself();
+        assert_eq!((code, &summary[..]), (Some(1), ""), "{case}: {said}");
+        assert!(
+            said.starts_with("error: the database narwhal.db was overwritten in place"),
+            "{case}: {said}"
+        );
+        // Nothing of ours reached it, and nothing beside it is taken for a part of it.
+        assert_eq!(fs::read(lab.path("narwhal.db")).unwrap(), other, "{case}");
+        for beside in ["narwhal.db-wal", "narwhal.db-shm", "narwhal.db-journal"] {
+            assert!(!lab.path(beside).exists(), "{case}: {beside}");
+        }
+        if case == "another" {
+            assert_eq!(terminals_in(&lab.path("narwhal.db")), 2);
+        }
+    }
+}
+
+#[test]
+fn point_3_what_others_do_to_a_database_by_sqlite_is_no_overwriting() {
+    let lab = lab();
+    lab.write(J, rows(1, 1..=5));
+    lab.write("other.jsonl", rows(2, 1..=3));
+    let follower = Follower::of(&lab, &["logs"]);
+    follower.reaches(4, 1);
+    let copied = |database: &Connection| {
+        database.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let wait = || std::thread::sleep(Duration::from_millis(1500));
+    // The log is copied, the file touched and written as it is, another ingests, and makes the file smaller.
+    let database = Connection::open(lab.path("narwhal.db")).unwrap();
+    assert_eq!(copied(&database), 0);
+    wait();
+    let bytes = fs::read(lab.path("narwhal.db")).unwrap();
+    fs::write(lab.path("narwhal.db"), bytes).unwrap();
+    wait();
+    lab.run(&["ingest", "other.jsonl"]).exits(0);
+    assert_eq!(copied(&database), 0);
+    lab.run(&["forget", "--run", &run_name(2), "--vacuum"]).exits(0);
+    assert_eq!(copied(&database), 0);
+    drop(database);
+    wait();
+    append(&lab, J, &rows(1, 6..=7));
+    follower.reaches(5, 2);
+    follower.end("-TERM");
+    assert_eq!(terminals_in(&lab.path("narwhal.db")), 5);
+}
+
+#[test]
+fn point_10_a_supervisor_that_reads_nothing_does_not_keep_it_from_ending() {
+    let lab = lab();
+    lab.write(J, rows(1, 1..=5));
+    // More is said than a pipe holds.
+    let missing: Vec<String> =
+        (0..2000).map(|at| format!("a-journal-that-is-not-there-{at}.jsonl")).collect();
+    let mut command = lab.command(&["ingest", "--follow", J]);
+    let mut child = command
+        .args(&missing)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
+    let unread = child.stderr.take();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(child.try_wait().unwrap().is_none(), "it waits");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let asked = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if asked.elapsed() > Duration::from_secs(20) {
+            let _ = child.kill();
+            panic!("it did not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    drop(unread);
+    assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn point_10_with_hardly_any_files_the_limit_is_named_and_no_folder() {
+    let lab = lab();
+    lab.write(J, rows(1, 1..=5));
+    for files in 5..=12 {
+        let script = format!(
+            "ulimit -n {files}; rm -f n.db n.db-*; timeout -s TERM 1 \"$0\" --db n.db ingest --follow {J} 2>said.txt"
+        );
+        let status = Command::new("bash")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_narwhal-jq")])
+            .current_dir(lab.path(""))
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .status()
+            .unwrap();
+        let said = fs::read_to_string(lab.path("said.txt")).unwrap();
+        let is_wrong = said.contains("error: ") || said.contains("warning: ");
+        assert!(!said.contains("cannot be written"), "{files}: {status} {said}");
+        assert!(!is_wrong || said.contains("ulimit -n"), "{files}: {status} {said}");
+        // What could not be read is no claim of success.
+        assert!(is_wrong || said.contains("4 terminals"), "{files}: {status} {said}");
+    }
+}

@@ -13,23 +13,23 @@ const MAY_TAKE: &[(&str, &[&str])] = &[
     ("failure", &["rusqlite"]),
     ("statistics", &[]),
     ("stdio", &[]),
-    ("temporary", &[]),
+    ("temporary", &["text"]),
     ("text", &[]),
     ("journal", &[]),
-    ("spool", &["temporary"]),
+    ("spool", &["temporary", "text"]),
     ("exit", &["failure"]),
     // Data in.
     ("store", &["failure", "journal", "rusqlite", "temporary", "text"]),
     ("sources", &["journal", "rusqlite", "store"]),
     ("ingest", &["failure", "journal", "rusqlite", "sources", "spool", "stdio", "store"]),
-    ("redact", &["failure", "journal", "spool", "stdio"]),
+    ("redact", &["failure", "journal", "spool", "stdio", "text"]),
     // Answers out.
     ("selection", &["failure", "journal", "rusqlite", "store", "text"]),
     ("query", &["failure", "journal", "redact", "rusqlite", "selection", "statistics", "store", "text"]),
     ("output", &["clap", "failure", "query", "rusqlite", "statistics", "stdio", "text"]),
-    ("settings", &["failure"]),
+    ("settings", &["failure", "text"]),
     ("report", &["query", "redact", "rusqlite", "selection", "statistics", "store", "text"]),
-    ("lake", &["failure", "output", "query", "redact", "rusqlite", "store"]),
+    ("lake", &["failure", "output", "query", "redact", "rusqlite", "store", "text"]),
 ];
 
 /// Those above all of that, which may take from whom they like; but only they know the exit codes, and only

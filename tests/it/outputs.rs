@@ -461,6 +461,21 @@ fn point_12_a_workbook_without_room_for_its_temporary_files_is_an_error() {
 }
 
 #[test]
+fn point_12_a_workbook_onto_a_full_disk_is_one_error() {
+    let lab = lab();
+    // Files may have 4 KiB: as a disk that is full, and without one.
+    let output = shell(&lab, "trap '' XFSZ; ulimit -f 4; \"$0\" export table:terminals --xlsx x.xlsx");
+    assert_eq!(output.status.code(), Some(1));
+    let said = said(&output);
+    assert!(
+        said.lines().all(|line| ["error: ", "note: ", "  "].iter().any(|begin| line.starts_with(begin))),
+        "{said}"
+    );
+    assert_eq!(said.matches("error: ").count(), 1, "{said}");
+    assert!(!lab.path("x.xlsx").exists());
+}
+
+#[test]
 fn point_12_every_command_does_without_threads_where_none_can_be_started() {
     let test = "point_12_every_command_does_without_threads";
     let lab = Lab::new();
@@ -757,4 +772,129 @@ fn point_23_a_file_that_may_grow_no_further_is_an_error_without_temporary_names_
         }
         assert_eq!(names(&lab.path("")), before, "{arguments}");
     }
+}
+
+#[test]
+fn point_14_help_and_version_are_written_as_answers_are() {
+    let lab = Lab::new();
+    for asked in ["--help", "--version", "query --help", "query attainment --help", "help ingest"] {
+        let full = shell(&lab, &format!("\"$0\" {asked} >/dev/full"));
+        assert_eq!(full.status.code(), Some(1), "{asked}");
+        assert_eq!(
+            said(&full),
+            "error: cannot write to standard output: No space left on device (os error 28)\n"
+        );
+        // `head` is gone when the rest is written.
+        let closed = shell(&lab, &format!("\"$0\" {asked} | true; echo ${{PIPESTATUS[0]}}"));
+        assert_eq!(
+            (String::from_utf8_lossy(&closed.stdout).trim(), said(&closed).as_str()),
+            ("0", ""),
+            "{asked}"
+        );
+    }
+    // A pipe in non-blocking mode that is read late.
+    if has_program("point_14_help_and_version_are_written_as_answers_are", "python3") {
+        let script = "import fcntl, os, subprocess, sys, time\n\
+            r, w = os.pipe()\n\
+            fcntl.fcntl(w, 1031, 4096)\n\
+            os.set_blocking(w, False)\n\
+            p = subprocess.Popen([sys.argv[1], 'query', 'latency', '--help'], stdout=w, stderr=w)\n\
+            os.close(w)\n\
+            time.sleep(0.5)\n\
+            text = open(r, 'rb').read()\n\
+            p.wait()\n\
+            sys.stdout.buffer.write(text)\n\
+            sys.exit(p.returncode)";
+        let mut command = Command::new("python3");
+        command.args(["-c", script, PROGRAM]).env("NO_COLOR", "1").env_remove("COLUMNS");
+        let late = command.output().unwrap();
+        let whole = lab.run(&["query", "latency", "--help"]).exits(0).stdout;
+        assert!(whole.len() > 4096);
+        assert_eq!((late.status.code(), String::from_utf8_lossy(&late.stdout)), (Some(0), whole.into()));
+    }
+    // What was typed drives no terminal.
+    let typed = shell(&lab, "\"$0\" query $'x\\e[2J\\a'");
+    assert_eq!(typed.status.code(), Some(2));
+    assert!(!typed.stderr.contains(&0x1b) && !typed.stderr.contains(&7), "{:?}", said(&typed));
+}
+
+#[test]
+fn point_23_names_reach_messages_as_a_shell_reads_them_and_drive_no_terminal() {
+    let lab = lab();
+    let name = "n\\xff\\e[2J\\x85x";
+    let asked = [
+        format!("--db $'{name}.db' query runs"),
+        format!("--db $'{name}.db' ingest $'{name}.jsonl'"),
+        format!("--db narwhal.db query outcomes -o $'{name}/a.csv'"),
+        format!("--db narwhal.db export runs --dir $'{name}d'"),
+        format!("--db narwhal.db export lake --dir $'{name}l'"),
+        format!("--db narwhal.db export runs --xlsx $'{name}/a.xlsx'"),
+        format!("--db narwhal.db sql -f $'{name}.sql'"),
+        format!("--db narwhal.db query --queries $'{name}'"),
+        format!("lake check $'{name}'"),
+        format!("redact $'{name}.jsonl' -o x.jsonl"),
+        format!("redact --check $'{name}.jsonl'"),
+        format!("redact j.jsonl -o $'{name}.out'"),
+        format!("redact j.jsonl --key $'{name}.key' -o x.jsonl"),
+        format!("--config $'{name}.toml' status"),
+        format!("--db $'{name}.db' status"),
+        format!("--db $'{name}.db' config"),
+        format!("ingest $'{name}.db-dir'"),
+    ];
+    for asked in asked {
+        let output = shell(&lab, &format!("\"$0\" {asked}"));
+        let both = [&output.stdout[..], &output.stderr[..]].concat();
+        let text = String::from_utf8(both).expect("it is text");
+        assert!(
+            !text.contains('\u{fffd}') && !text.contains('\u{1b}') && !text.contains('\u{85}'),
+            "{asked}: {text:?}"
+        );
+        assert!(text.contains("n\\xFF\\u{1b}[2J\\x85x"), "{asked}: {text}");
+    }
+    // Where findings are, too, and what a journal says.
+    let row = terminal(RUN, "r\\u001b[2J", 1.0)
+        .replace("\"terminal\"", "\"error\": \"host='gpu7\\u001b[2J'\", \"terminal\"");
+    lab.write("j2.jsonl", row + "\n");
+    let looked = shell(
+        &lab,
+        "cp j2.jsonl $'a\\e[31mb.jsonl'; \"$0\" redact --check $'a\\e[31mb.jsonl'; \"$0\" ingest $'a\\e[31mb.jsonl'; \
+         \"$0\" query requests; \"$0\" show r; \"$0\" status; \"$0\" verify",
+    );
+    assert!(!looked.stdout.contains(&0x1b) && !looked.stderr.contains(&0x1b), "{looked:?}");
+}
+
+#[test]
+fn point_24_the_lines_of_check_and_show_wrap_between_words() {
+    if !has_program("point_24_the_lines_of_check_and_show_wrap_between_words", "python3") {
+        return;
+    }
+    let lab = lab();
+    let rid = lab.rows("select rid from terminals where attempt_failures > 0 limit 1");
+    let rusqlite::types::Value::Text(rid) = &rid[0][0] else { panic!("a rid is text") };
+    for asked in
+        [format!("show {rid} --ttft 1 --tpot 1"), "check --min-attainment 0.5 --ttft 1 --tpot 1".to_owned()]
+    {
+        let plain = shell(&lab, &format!("\"$0\" {asked} 2>/dev/null"));
+        let plain = String::from_utf8_lossy(&plain.stdout).into_owned();
+        assert!(plain.lines().any(|line| line.chars().count() > 80), "{plain}");
+        let seen = on_terminal(&lab, 80, &asked.split(' ').collect::<Vec<_>>());
+        assert!(seen.lines().all(|line| line.chars().count() <= 80), "{seen}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&seen), words(&plain), "nothing of it is lost");
+    }
+}
+
+#[test]
+fn a_part_of_the_requests_says_of_how_many() {
+    // As `jq -r 'select(.terminal) | .rid' | wc -l` counts them.
+    let lab = Lab::new();
+    let rows: Vec<String> = (0..1189).map(|at| terminal("100-a", &format!("r{at}"), f64::from(at))).collect();
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    lab.run(&["query", "requests"]).exits(0).says("note: 100 of 1,189: --limit N gives more");
+    lab.run(&["query", "requests", "--limit", "7", "--from", "1000"]).exits(0).says("note: 7 of 189: ");
+    let all = lab.run(&["query", "requests", "--limit", "1189"]).exits(0);
+    assert!(!all.stderr.contains(" of 1,189"), "{}", all.stderr);
+    let few = lab.run(&["query", "requests", "--from", "1150"]).exits(0);
+    assert!(!few.stderr.contains("--limit"), "{}", few.stderr);
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Stdio;
 
 use rusqlite::Connection;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Lab, build, fixture, gzip, page_size, say, terminal, zstd};
 
@@ -464,4 +464,37 @@ fn the_time_of_an_event_that_no_float_equals_is_kept_as_it_is() {
     lab.run(&["export", "journal", "--dir", "out"]).exits(0);
     let exported = std::fs::read_to_string(lab.path("out/journal.jsonl")).unwrap();
     assert!(exported.contains("9007199254740993"), "{exported}");
+}
+
+#[test]
+fn issue_13_19_output_that_was_not_counted_is_null_and_said() {
+    // Two of three ended without their output counted, in the minute from 0; the third, of a later one, had 7 tokens.
+    let unknown = "\"ttft_s\": 0.5, \"duration_s\": 1.0, \"token_accounting\": \"unavailable\"";
+    let known = "\"ttft_s\": 0.5, \"duration_s\": 1.0, \"output_len\": 7, \"decode_tokens_observed\": 9";
+    let at =
+        |row: String, arrived: f64| row.replace("\"arrived\": 5.25", &format!("\"arrived\": {arrived:?}"));
+    let rows = [at(with("a", unknown), 1.0), at(with("b", unknown), 2.0)];
+    let alone = lab(&rows);
+    let answer = |lab: &Lab, query: &str| {
+        lab.run(&["query", query, "--format", "json"])
+            .exits(0)
+            .says("token accounting is unavailable, so the output of 2 completed requests is unknown")
+            .json()
+    };
+    let found = answer(&alone, "throughput");
+    assert_eq!((&found[0]["arrived"], &found[0]["completed"]), (&2.into(), &2.into()));
+    for column in ["output_tokens", "output_tokens_per_s"] {
+        assert_eq!(found[0].get(column), Some(&Value::Null), "{found:#}");
+    }
+    let found = answer(&alone, "wasted-work");
+    for column in ["tokens_observed", "tokens_returned", "tokens_discarded", "discarded_share"] {
+        assert_eq!(found[0].get(column), Some(&Value::Null), "{found:#}");
+    }
+    assert_eq!(answer(&alone, "rates")[0].get("output_tokens_per_s"), Some(&Value::Null));
+    // What is known is counted: 7 of 9 reached its client.
+    let both = lab(&[&rows[..], &[at(with("c", known), 61.5)]].concat());
+    let found = answer(&both, "throughput");
+    assert_eq!(found[1]["output_tokens"], 7, "{found:#}");
+    let found = answer(&both, "wasted-work");
+    assert_eq!((&found[0]["tokens_observed"], &found[0]["tokens_returned"]), (&9.into(), &7.into()));
 }
