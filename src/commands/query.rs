@@ -124,6 +124,7 @@ fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let kinds = query.kinds();
     let shown = Shown { kinds: &kinds, redactor: redactor.as_ref(), sql: &query.sql };
     let rows = write_answer(&mut connection, &ask.output, &shown, |connection, sink| {
+        let sink = &mut progress.before(sink);
         if let Some(measures) = measures {
             let (columns, rows) = run::collect(connection, sql, &bound)?;
             let (ends, notes) = intervals::find(connection, measures, &bound, &columns, &rows)?;
