@@ -25,10 +25,10 @@ fn interval_mark(svg: &mut Svg, figures: &Figures, interval: &Interval, y: f64, 
     svg.rect_with(x, width, y, height, "", Some(&told_interval(figures, interval)));
     if interval.is_open {
         let (half, tip) = (number(height / 2.0, 1), number(height, 1));
+        let y = if y == 0.0 { String::new() } else { format!(r#" y="{}""#, number(y, 1)) };
         svg.raw(&format!(
-            r#"<svg x="{}" y="{}" overflow="visible"><path d="M0 0l6 {half}L0 {tip}z"/></svg>"#,
-            percent(x + width),
-            number(y, 1)
+            r#"<svg x="{}"{y} overflow="visible"><path d="M0 0l6 {half}L0 {tip}z"/></svg>"#,
+            percent(x + width)
         ));
     }
 }
@@ -50,6 +50,8 @@ fn told_interval(figures: &Figures, interval: &Interval) -> String {
         .as_deref()
         .map_or_else(String::new, |cause| format!(": {}", words::outside(cause, words::ID)));
     let from = interval.from_s.map_or_else(|| "an unknown start".to_owned(), |from_s| moment_of(run, from_s));
+    // Said once, at the end.
+    let from = if interval.is_open { &from } else { from.strip_suffix(" UTC").unwrap_or(&from) };
     let to = if interval.is_open { "the run’s end".to_owned() } else { moment_of(run, interval.to_s) };
     let length = interval.length_s.map_or_else(String::new, |length_s| format!(", {}", duration(length_s)));
     plain(&format!("{what}{cause}\n{from} to {to}{length}"))
@@ -108,19 +110,16 @@ fn decisions(svg: &mut Svg, figures: &Figures, y: f64) {
             svg.path(&d, &stroke, None);
         });
     }
-    for mark in figures.fleet.decisions.iter().filter(|mark| mark.is_applied).take(MOST_MARKS) {
-        let Some((_, x)) = place(mark) else { continue };
-        let when = moment_of(&figures.runs[mark.run], mark.rel_s);
-        let mut inner = Svg::default();
-        let title = plain(&format!("{}, {when}", words::outside_lines(&mark.words)));
-        inner.path("M-5 0h10l-5 10z", Tone::Ok.fill(), Some(&title));
-        svg.raw(&format!(
-            r#"<svg x="{}" y="{}" overflow="visible" width="10" height="10">{}</svg>"#,
-            percent(x),
-            number(y, 1),
-            inner.into_text()
-        ));
-    }
+    svg.group(&format!(r#"{} transform="translate(0 {})""#, Tone::Ok.fill(), number(y, 1)), |svg| {
+        for mark in figures.fleet.decisions.iter().filter(|mark| mark.is_applied).take(MOST_MARKS) {
+            let Some((_, x)) = place(mark) else { continue };
+            let when = moment_of(&figures.runs[mark.run], mark.rel_s);
+            let title = plain(&format!("{}, {when}", words::outside_lines(&mark.words)));
+            let mut inner = Svg::default();
+            inner.path("M-5 0h10l-5 10z", "", Some(&title));
+            svg.raw(&format!(r#"<svg x="{}" overflow="visible">{}</svg>"#, percent(x), inner.into_text()));
+        }
+    });
 }
 
 fn row_name(svg: &mut Svg, y: f64, name: &str) {
@@ -152,29 +151,45 @@ pub(super) fn engine_marks(svg: &mut Svg, figures: &Figures, top: f64, row_px: f
         (Tone::Off, 2.0, 5.5, |what| matches!(what, What::OtherHold(_))),
         (Tone::Slow, 9.5, 5.5, |what| *what == What::Inference),
     ];
+    let rows = 0..fleet.engines.len();
     for (tone, y, height, is) in kinds {
+        let marks = fleet.intervals.iter().filter(|interval| is(&interval.what)).take(MOST_MARKS);
+        let marks: Vec<_> = marks.map(|interval| (row_of(&interval.engine), interval)).collect();
         svg.group(tone.fill(), |svg| {
-            for interval in fleet.intervals.iter().filter(|interval| is(&interval.what)).take(MOST_MARKS) {
-                if let Some(row) = row_of(&interval.engine) {
-                    interval_mark(svg, figures, interval, y_of(row) + y, height);
-                }
+            for row in rows.clone() {
+                let of_row: Vec<_> = marks.iter().filter(|(of, _)| *of == Some(row)).collect();
+                group_down(svg, y_of(row) + y, !of_row.is_empty(), |svg| {
+                    for (_, interval) in of_row {
+                        interval_mark(svg, figures, interval, 0.0, height);
+                    }
+                });
             }
         });
     }
     svg.group(Tone::Ink2.fill(), |svg| {
-        for mark in &fleet.lifecycle {
-            let Some(row) = row_of(&mark.engine) else { continue };
-            if let Some((_, x)) = figures.axis.across(&figures.runs[mark.run], mark.run, mark.rel_s) {
-                let mut inner = Svg::default();
-                inner.raw(&format!(
-                    r#"<rect x="{}" y="{}" width="1.5" height="15"><title>"#,
-                    percent(x),
-                    number(y_of(row) + 1.0, 1)
-                ));
-                inner.raw(&html! { (plain(&mark.words)) }.into_string());
-                inner.raw("</title></rect>");
-                svg.raw(&inner.into_text());
-            }
+        for row in rows {
+            let of_row: Vec<_> =
+                fleet.lifecycle.iter().filter(|mark| row_of(&mark.engine) == Some(row)).collect();
+            group_down(svg, y_of(row) + 1.0, !of_row.is_empty(), |svg| {
+                for mark in of_row {
+                    let Some((_, x)) = figures.axis.across(&figures.runs[mark.run], mark.run, mark.rel_s)
+                    else {
+                        continue;
+                    };
+                    let title = html! { (plain(&mark.words)) }.into_string();
+                    svg.raw(&format!(
+                        r#"<rect x="{}" width="1.5" height="15"><title>{title}</title></rect>"#,
+                        percent(x)
+                    ));
+                }
+            });
         }
     });
+}
+
+/// Marks so far down, whose own places count from there.
+fn group_down(svg: &mut Svg, y: f64, is_any: bool, draw: impl FnOnce(&mut Svg)) {
+    if is_any {
+        svg.group(&format!(r#"transform="translate(0 {})""#, number(y, 1)), draw);
+    }
 }
