@@ -2,9 +2,9 @@
 with
 gathered as materialized (
     select s.scope,
-        ranks_by(t.terminal, t.price_s) as price,
-        ranks_by(t.terminal, case when t.price_s is not null then t.ttft_s end) as ttft,
-        ranks_by(t.terminal, t.price_s - t.ttft_s) as error
+        ranks_by(t.terminal, t.price_s) as price_ranks,
+        ranks_by(t.terminal, case when t.price_s is not null then t.ttft_s end) as price_ttft,
+        ranks_by(t.terminal, t.price_s - t.ttft_s) as price_error
     from selection as s
     cross join terminals as t
     where t.run_id = s.run_id
@@ -14,19 +14,19 @@ gathered as materialized (
 ),
 -- Outcomes without any TTFT are in the first of these only.
 measured as (
-    select g.scope, g.ttft, g.error, t.value as outcome, t.key as place
+    select g.scope, g.price_ttft, g.price_error, t.value as outcome, t.key as place
     from gathered as g
-    cross join json_each(keys_of(g.ttft)) as t
+    cross join json_each(keys_of(g.price_ttft)) as t
 )
 select
     g.scope as scope,
     p.value as outcome,
-    rank_at(g.price, p.key, 0) as n,
-    rank_at(g.price, p.key, 50) as price_p50,
-    rank_at(m.ttft, m.place, 50) as ttft_p50,
-    rank_at(m.error, m.place, 50) as error_p50,
-    rank_at(m.error, m.place, 90) as error_p90
+    rank_at(g.price_ranks, p.key, 0) as n,
+    rank_at(g.price_ranks, p.key, 50) as price_p50,
+    rank_at(m.price_ttft, m.place, 50) as ttft_p50,
+    rank_at(m.price_error, m.place, 50) as error_p50,
+    rank_at(m.price_error, m.place, 90) as error_p90
 from gathered as g
-cross join json_each(keys_of(g.price)) as p
+cross join json_each(keys_of(g.price_ranks)) as p
 left join measured as m on m.scope = g.scope and m.outcome = p.value
 order by g.scope nulls first, p.key nulls first

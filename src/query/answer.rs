@@ -80,6 +80,16 @@ impl Sink for Answer {
 }
 
 impl Answer {
+    /// One without rows.
+    pub(super) fn of(columns: Vec<String>) -> Self {
+        Self { columns, ..Self::default() }
+    }
+
+    /// Adds a row, a cell a column.
+    pub(super) fn push(&mut self, cells: Vec<Value>) {
+        self.rows.push(cells);
+    }
+
     /// The rows in the query's order.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.rows.iter().map(|cells| Row { columns: &self.columns, cells })

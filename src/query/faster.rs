@@ -40,6 +40,7 @@ pub const FASTER: &[Faster] = faster![
     "attainment" for Any in "attainment",
     "attainment-misses" for Any in "attainment-misses",
     "attainment-over-time" for Any in "attainment-over-time",
+    "cache" for Any in "cache",
     "cancellations" for Any in "cancellations",
     "engine-failures" for WholeRuns in "engine-failures-whole",
     "engine-failures" for Any in "engine-failures",
@@ -51,11 +52,14 @@ pub const FASTER: &[Faster] = faster![
     "outcomes" for Any in "outcomes",
     "prompt-sizes" for Any in "prompt-sizes",
     "queue-waits" for Any in "queue-waits",
+    "rates" for Any in "rates",
     "refusals" for WholeRuns in "refusals-whole",
     "refusals" for Any in "refusals",
+    "retries" for Any in "retries",
     "runs" for Any in "runs",
     "slo-frontier" for Any in "slo-frontier",
     "throughput" for Any in "throughput",
+    "wasted-work" for Any in "wasted-work",
 ];
 
 /// The statement that answers a query about a selection: its definition, unless there is a faster one.

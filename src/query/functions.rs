@@ -2,6 +2,7 @@
 //! every other program.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
@@ -19,6 +20,8 @@ use rusqlite::{Connection, Error, Result};
 /// - `ranks_by(key, x)`, for the same: as `ranks(x, 0)`, apart for each text `key`, to be read by `keys_of(ranks)`, a
 ///   JSON array, and `rank_at(ranks, place in it, percent)`; `percent` 0 is how many values there are. It saves sorting
 ///   rows into groups. `counts_by(key, n)` only adds up n for each key, to be read in the same way.
+/// - `ranks_by_length(len, x)` and `counts_by_length(len, n)`: the same by the band that a length lies in. The key is where
+///   the band begins, in digits: 0, or the largest power of two that is not above the length.
 /// - `frontier` and `frontier_at`, for `slo-frontier`.
 ///
 /// # Errors
@@ -30,8 +33,10 @@ pub fn add(connection: &Connection) -> Result<()> {
     connection.create_aggregate_function("median", 1, flags, Median)?;
     connection.create_aggregate_function("ranks", 2, flags, Ranks)?;
     add_math(connection, flags)?;
-    connection.create_aggregate_function("ranks_by", 2, flags, RanksBy)?;
-    connection.create_aggregate_function("counts_by", 2, flags, CountsBy)?;
+    connection.create_aggregate_function("ranks_by", 2, flags, RanksBy(Key::Text))?;
+    connection.create_aggregate_function("counts_by", 2, flags, CountsBy(Key::Text))?;
+    connection.create_aggregate_function("ranks_by_length", 2, flags, RanksBy(Key::Length))?;
+    connection.create_aggregate_function("counts_by_length", 2, flags, CountsBy(Key::Length))?;
     super::frontier::add(connection)?;
     connection.create_scalar_function("keys_of", 1, flags, |context| {
         let ValueRef::Blob(ranks) = context.get_raw(0) else { return Ok(None) };
@@ -248,21 +253,25 @@ impl Aggregate<(Vec<f64>, usize), Option<Vec<u8>>> for Ranks {
 /// Appends the [`PERCENTS`] of values, above which `above` more lie; not a number for one among those. From below:
 /// what was selected first parts the values, so that each later one looks at fewer.
 fn write_ranks(values: &mut [f64], above: usize, ranks: &mut Vec<u8>) {
+    ranks.extend(picked(values, above).into_iter().flat_map(f64::to_le_bytes));
+}
+
+/// The [`PERCENTS`] of values, which are reordered; not a number where there is none, as in `ranks`.
+pub(super) fn picked(values: &mut [f64], above: usize) -> [f64; PERCENTS.len()] {
     let n = values.len();
     let mut done = 0;
     let mut last = f64::NAN;
-    for percent in PERCENTS {
+    PERCENTS.map(|percent| {
         let at =
             if percent == 100 { n.checked_sub(1) } else { place(n + above, percent).filter(|at| *at < n) };
-        let value = at.map_or(f64::NAN, |at| {
+        at.map_or(f64::NAN, |at| {
             if at >= done {
                 last = *values[done..].select_nth_unstable_by(at - done, f64::total_cmp).1;
                 done = at + 1;
             }
             last
-        });
-        ranks.extend(value.to_le_bytes());
-    }
+        })
+    })
 }
 
 /// Values by key. Most rows have the key of a row before.
@@ -272,7 +281,50 @@ struct ByKey {
     values: Vec<Vec<f64>>,
 }
 
-struct RanksBy;
+impl ByKey {
+    fn push(&mut self, key: &[u8], value: f64) {
+        let at = match self.at.get(key) {
+            Some(at) => *at,
+            None => {
+                self.at.insert(key.to_vec(), self.values.len());
+                self.values.push(Vec::new());
+                self.values.len() - 1
+            }
+        };
+        self.values[at].push(value);
+    }
+}
+
+/// What rows are told apart by: their first argument.
+#[derive(Clone, Copy)]
+enum Key {
+    Text,
+    /// A whole number, by the band that it lies in.
+    Length,
+}
+
+impl Key {
+    /// Gives the key to `take`; a row without one is left out.
+    #[inline]
+    fn of(self, context: &Context<'_>, take: impl FnOnce(&[u8])) {
+        match (self, context.get_raw(0)) {
+            (Self::Text, ValueRef::Text(key)) => take(key),
+            (Self::Length, ValueRef::Integer(length)) => take(band(length)),
+            _ => {}
+        }
+    }
+}
+
+/// Where the band of a length begins, in digits.
+fn band(length: i64) -> &'static [u8] {
+    static BANDS: LazyLock<[String; 64]> = LazyLock::new(|| {
+        std::array::from_fn(|at| if at == 0 { "0".to_owned() } else { (1_u64 << (at - 1)).to_string() })
+    });
+    let at = if length < 1 { 0 } else { 1 + length.ilog2() as usize };
+    BANDS[at].as_bytes()
+}
+
+struct RanksBy(Key);
 
 impl Aggregate<ByKey, Option<Vec<u8>>> for RanksBy {
     fn init(&self, _: &mut Context<'_>) -> Result<ByKey> {
@@ -280,21 +332,12 @@ impl Aggregate<ByKey, Option<Vec<u8>>> for RanksBy {
     }
 
     fn step(&self, context: &mut Context<'_>, by_key: &mut ByKey) -> Result<()> {
-        let (ValueRef::Text(key), value) = (context.get_raw(0), context.get_raw(1)) else { return Ok(()) };
-        let value = match value {
+        let value = match context.get_raw(1) {
             ValueRef::Real(real) => real,
             ValueRef::Integer(int) => int as f64,
             _ => return Ok(()),
         };
-        let at = match by_key.at.get(key) {
-            Some(at) => *at,
-            None => {
-                by_key.at.insert(key.to_vec(), by_key.values.len());
-                by_key.values.push(Vec::new());
-                by_key.values.len() - 1
-            }
-        };
-        by_key.values[at].push(value);
+        self.0.of(context, |key| by_key.push(key, value));
         Ok(())
     }
 
@@ -311,7 +354,7 @@ impl Aggregate<ByKey, Option<Vec<u8>>> for RanksBy {
     }
 }
 
-struct CountsBy;
+struct CountsBy(Key);
 
 impl Aggregate<BTreeMap<Vec<u8>, i64>, Option<Vec<u8>>> for CountsBy {
     fn init(&self, _: &mut Context<'_>) -> Result<BTreeMap<Vec<u8>, i64>> {
@@ -319,13 +362,11 @@ impl Aggregate<BTreeMap<Vec<u8>, i64>, Option<Vec<u8>>> for CountsBy {
     }
 
     fn step(&self, context: &mut Context<'_>, counts: &mut BTreeMap<Vec<u8>, i64>) -> Result<()> {
-        let (ValueRef::Text(key), ValueRef::Integer(n)) = (context.get_raw(0), context.get_raw(1)) else {
-            return Ok(());
-        };
-        match counts.get_mut(key) {
+        let ValueRef::Integer(n) = context.get_raw(1) else { return Ok(()) };
+        self.0.of(context, |key| match counts.get_mut(key) {
             Some(count) => *count += n,
             None => drop(counts.insert(key.to_vec(), n)),
-        }
+        });
         Ok(())
     }
 

@@ -154,20 +154,26 @@ impl Table {
     }
 }
 
-/// A dense table of numbers, with the end tags left out that HTML lets one leave out. Columns marked `l` hold words.
+/// A dense table of numbers, with the end tags left out that HTML lets one leave out. Columns that hold words are marked:
+/// by their number, once, on the table.
 pub(super) fn dense(heads: &[(&str, bool)], rows: impl Iterator<Item = Vec<String>>) -> Markup {
+    let words: String = heads
+        .iter()
+        .zip(1..)
+        .filter(|((_, is_words), _)| *is_words)
+        .map(|(_, number)| format!(" l{number}"))
+        .collect();
     let mut text =
-        String::from(r#"<div class="scroll" tabindex="0"><table cellpadding="3" class="num"><thead><tr>"#);
-    let words = |is_words: bool| if is_words { " class=l" } else { "" };
-    for (head, is_words) in heads {
-        text.push_str(&format!("<th scope=col{}>{}", words(*is_words), html! { (head) }.into_string()));
+        format!(r#"<div class="scroll" tabindex="0"><table cellpadding="3" class="num{words}"><thead><tr>"#);
+    for (head, _) in heads {
+        text.push_str(&format!("<th scope=col>{}", html! { (head) }.into_string()));
     }
     text.push_str("<tbody>");
     for row in rows {
         text.push_str("<tr>");
-        for (at, (cell, (_, is_words))) in row.iter().zip(heads).enumerate() {
+        for (at, cell) in row.iter().take(heads.len()).enumerate() {
             let element = if at == 0 { "th scope=row" } else { "td" };
-            text.push_str(&format!("<{element}{}>{}", words(*is_words), html! { (cell) }.into_string()));
+            text.push_str(&format!("<{element}>{}", html! { (cell) }.into_string()));
         }
     }
     text.push_str("</table></div>");

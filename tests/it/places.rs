@@ -270,7 +270,7 @@ fn point_13_a_missing_temporary_folder_is_done_without() {
 }
 
 /// A script in a place where nothing can be written but the folder, and `full` has 64 KiB.
-fn in_a_container(test: &str, lab: &Lab, script: &str) -> Option<Command> {
+pub(crate) fn in_a_container(test: &str, lab: &Lab, script: &str) -> Option<Command> {
     let can =
         Command::new("unshare").args(["-m", "true"]).output().is_ok_and(|output| output.status.success());
     if !can {

@@ -10,6 +10,7 @@ use rusqlite::types::ValueRef;
 use crate::query::answer::{Answer, Row, ask_into};
 use crate::query::redacting::Redacting;
 use crate::query::run::{self, Sink};
+use crate::query::together::{self, Ready};
 use crate::redact::Redactor;
 use crate::selection::Selection;
 
@@ -39,6 +40,30 @@ impl Reader<'_> {
         };
         answer.caveats = caveats;
         Ok(answer)
+    }
+
+    /// Canned queries of a selection that can be answered from one reading of its requests, in their order.
+    pub(in crate::report) fn ask_together(
+        &mut self,
+        names: &[&'static str],
+        selection: &Selection,
+        given: &[(&str, String)],
+    ) -> Result<Vec<Answer>> {
+        let given =
+            |wanted: &str| given.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
+        let ready = together::read(self.connection, names, selection, given)?;
+        let mut answers = Vec::with_capacity(ready.len());
+        for Ready { sql, bound } in ready {
+            let mut answer = Answer::default();
+            match self.redactor {
+                None => run::run(self.connection, &sql, &bound, &mut answer)?,
+                Some(redactor) => {
+                    run::run(self.connection, &sql, &bound, &mut Redacting::new(&mut answer, redactor))?
+                }
+            };
+            answers.push(answer);
+        }
+        Ok(answers)
     }
 
     /// A statement of the report's own about the connection's selection.

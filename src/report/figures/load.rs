@@ -8,6 +8,7 @@ use super::answers::Reader;
 use super::axis::Axis;
 use super::series::Series;
 use super::{Run, with_counts};
+use crate::query::nested::are_nested;
 use crate::report::plot::step_for;
 use crate::selection::Selection;
 use crate::statistics::Batches;
@@ -38,8 +39,7 @@ const MOST_BANDS: f64 = 16.0;
 /// Asks for it: in the buckets of each run, or of all together on an axis of wall time.
 pub(in crate::report) fn load(
     reader: &mut Reader<'_>,
-    whole: &Selection,
-    axis: &Axis,
+    (whole, axis, runs): (&Selection, &Axis, &[Run]),
     given: &[(&str, String)],
     has_targets: bool,
     series: &Series,
@@ -53,8 +53,9 @@ pub(in crate::report) fn load(
         width = step_for(width * 1.01);
     }
     let mut load = Load { width, bands: Vec::new() };
-    if axis.is_wall {
-        load.of_all(series);
+    // Where every bucket is drawn they are the buckets that `goodput` counts.
+    if axis.is_wall || axis.dropped == 0 && are_nested(&axis.selection.rows) {
+        load.of_buckets(series, |at| is_whole(axis, runs, at));
         return Ok(load);
     }
     let mut given = given.to_vec();
@@ -74,11 +75,26 @@ pub(in crate::report) fn load(
     Ok(load)
 }
 
+/// Whether a bucket counts: it is wholly selected, is the last of its run, or is of wall time.
+fn is_whole(axis: &Axis, runs: &[Run], at: usize) -> bool {
+    let (column, _) = axis.column_of(at);
+    let Some(run) = axis.columns[column].run.map(|run| &runs[run]) else { return true };
+    let (rel_s, width_s) = (axis.begin(at).0, axis.bucket_s);
+    let (begin_s, end_s) = (run.first_s + rel_s as f64, run.first_s + (rel_s + width_s) as f64);
+    let is_last = run
+        .last_s
+        .is_some_and(|last_s| ((rel_s / width_s) + 1) as f64 > (last_s - run.first_s) / width_s as f64);
+    let rows = axis.selection.rows.iter().filter(|row| row.run_id == run.run_id);
+    let mut parts = rows.filter(|row| axis.place(&row.scope) == Some(at));
+    is_last || parts.any(|part| part.from_s <= begin_s && part.to_s >= end_s)
+}
+
 impl Load {
-    /// The bands of buckets of wall time.
-    fn of_all(&mut self, series: &Series) {
+    /// The bands of the buckets that count.
+    fn of_buckets(&mut self, series: &Series, counts: impl Fn(usize) -> bool) {
         let mut bands: BTreeMap<i64, Band> = BTreeMap::new();
-        for bucket in series.buckets.iter().filter(|bucket| bucket.offered > 0) {
+        let buckets = series.buckets.iter().enumerate();
+        for (_, bucket) in buckets.filter(|(at, bucket)| bucket.offered > 0 && counts(*at)) {
             let number = (bucket.offered_per_s / self.width).floor() as i64;
             let band = bands.entry(number).or_default();
             band.buckets += 1;
@@ -103,19 +119,9 @@ impl Load {
         if self.bands.is_empty() {
             return Vec::new();
         }
-        let width_s = axis.bucket_s as f64;
-        let is_whole = |at: usize| {
-            let (column, _) = axis.column_of(at);
-            let Some(run) = axis.columns[column].run.map(|run| &runs[run]) else { return true };
-            let begin_s = run.first_s + axis.begin(at).0 as f64;
-            let rows = axis.selection.rows.iter().filter(|row| row.run_id == run.run_id);
-            let mut ends = rows.filter(|row| axis.place(&row.scope) == Some(at));
-            series.buckets[at].is_end
-                || ends.any(|row| row.from_s <= begin_s && row.to_s >= begin_s + width_s)
-        };
         let band = |(at, bucket): (usize, &super::series::Bucket)| {
             let number = (bucket.offered_per_s / self.width).floor() as i64;
-            (bucket.offered > 0 && is_whole(at)).then_some(number)
+            (bucket.offered > 0 && is_whole(axis, runs, at)).then_some(number)
         };
         series.buckets.iter().enumerate().map(band).collect()
     }

@@ -19,6 +19,7 @@ use self::answers::{Answers, Reader};
 use self::axis::Axis;
 use self::survey::{Known, Measure, Survey, survey};
 use crate::query::answer::Answer;
+use crate::query::nested;
 use crate::query::ordered::{self, Scope};
 use crate::query::scoring::Policy;
 use crate::selection::{self, By, Selection};
@@ -167,12 +168,23 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: Asked) -> Result<Figures> {
     for name in OF_ALL {
         all.keep(name, reader.ask(name, &whole, &given)?);
     }
+    for (name, answer) in TOGETHER.into_iter().zip(reader.ask_together(&TOGETHER, &whole, &given)?) {
+        all.keep(name, answer);
+    }
     for name in ["engine-downtime", "floor-breaches"] {
         each.keep(name, reader.ask(name, &by_run, &[])?);
     }
-    if runs.len() > 1 {
-        for name in ["latency", "queue-waits"] {
+    let mut buckets = Answers::default();
+    for (name, measured) in [("latency", nested::LATENCY), ("queue-waits", nested::WAITS)] {
+        if !axis.is_wall && nested::are_nested(&axis.selection.rows) {
+            let found = nested::read(reader.connection, measured, &scopes, &axis.selection.rows)?;
+            all.keep(name, found.all);
+            each.keep(name, found.runs);
+            buckets.keep(name, found.stretches);
+        } else {
+            all.keep(name, reader.ask(name, &whole, &[])?);
             each.keep(name, reader.ask(name, &by_run, &[])?);
+            buckets.keep(name, reader.ask(name, &axis.selection, &[])?);
         }
     }
     if asked.targets.is_some() {
@@ -183,8 +195,8 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: Asked) -> Result<Figures> {
     }
     worst(reader, &whole, &given, &mut all)?;
 
-    let mut series = series::series(reader, &axis, &runs, &given, asked.targets.is_some())?;
-    let load = load::load(reader, &whole, &axis, &given, asked.targets.is_some(), &series)?;
+    let mut series = series::series(reader, &axis, &runs, &given, asked.targets.is_some(), &buckets)?;
+    let load = load::load(reader, (&whole, &axis, &runs), &given, asked.targets.is_some(), &series)?;
     whole.install(reader.connection)?;
     let scope = ordered::scopes(reader.connection)?.pop().unwrap_or_else(|| Scope::empty("all"));
     let survey = survey(
@@ -228,24 +240,19 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: Asked) -> Result<Figures> {
 }
 
 /// What is asked of everything as one.
-const OF_ALL: [&str; 16] = [
+const OF_ALL: [&str; 7] = [
     "outcomes",
     "refusals",
-    "retries",
-    "wasted-work",
     "cancellations",
-    "latency",
     "engine-latency",
     "engine-failures",
-    "handoff",
-    "queue-waits",
-    "prompt-sizes",
     "controller",
     "monitoring",
-    "cache",
-    "rates",
-    "admission-price",
 ];
+
+/// What is asked of it from one reading.
+const TOGETHER: [&str; 7] =
+    ["retries", "wasted-work", "handoff", "prompt-sizes", "cache", "rates", "admission-price"];
 
 /// So many requests stand in each list of the worst.
 pub(super) const WORST: usize = 8;

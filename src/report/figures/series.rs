@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 
-use super::answers::Reader;
+use super::answers::{Answers, Reader};
 use super::axis::Axis;
 use super::survey::Survey;
 use super::{Run, STAGES, with_counts};
@@ -93,6 +93,7 @@ pub(in crate::report) fn series(
     runs: &[Run],
     given: &[(&str, String)],
     has_targets: bool,
+    percentiles: &Answers,
 ) -> Result<Series> {
     let mut series = Series { buckets: vec![Bucket::default(); axis.buckets()], ..Series::default() };
     if series.buckets.is_empty() {
@@ -135,7 +136,7 @@ pub(in crate::report) fn series(
         }
     }
     series.rates(reader, axis)?;
-    series.latency(reader, axis)?;
+    series.latency(axis, percentiles);
     for (number, run) in runs.iter().enumerate() {
         if let Some((from_s, to_s)) = run.span() {
             let is_drawn = axis.is_wall || axis.columns.iter().any(|column| column.run == Some(number));
@@ -184,8 +185,9 @@ impl Series {
         Ok(())
     }
 
-    fn latency(&mut self, reader: &mut Reader<'_>, axis: &Axis) -> Result<()> {
-        for row in reader.ask("latency", &axis.selection, &[])?.rows() {
+    /// From the answers about each bucket.
+    fn latency(&mut self, axis: &Axis, percentiles: &Answers) {
+        for row in percentiles.rows("latency") {
             let Some(at) = axis.place(&row.text("scope")) else { continue };
             match row.text("metric").as_str() {
                 "ttft_s" => self.buckets[at].ttft = Percentiles::of(&row),
@@ -193,8 +195,8 @@ impl Series {
                 _ => {}
             }
         }
-        let waits = reader.ask("queue-waits", &axis.selection, &[])?;
-        let is_met = |stage: &&str| waits.rows().any(|row| row.text("stage") == **stage && row.int("n") > 0);
+        let waits = || percentiles.rows("queue-waits");
+        let is_met = |stage: &&str| waits().any(|row| row.text("stage") == **stage && row.int("n") > 0);
         self.stages = STAGES[..3].iter().copied().filter(|stage| is_met(stage)).collect();
         if self.stages.is_empty() {
             self.stages = vec![STAGES[3]];
@@ -202,13 +204,12 @@ impl Series {
         for bucket in &mut self.buckets {
             bucket.waits = vec![Percentiles::default(); self.stages.len()];
         }
-        for row in waits.rows() {
+        for row in waits() {
             let stage = self.stages.iter().position(|stage| *stage == row.text("stage"));
             if let Some((at, stage)) = axis.place(&row.text("scope")).zip(stage) {
                 self.buckets[at].waits[stage] = Percentiles::of(&row);
             }
         }
-        Ok(())
     }
 
     /// Adds how sure the attainment of each bucket is.

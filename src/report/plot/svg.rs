@@ -53,7 +53,13 @@ impl Svg {
     ) {
         let (x, width) = (percent(x), percent(width));
         let (y, height) = (number(y, 1), number(height, 1));
-        let _ = write!(self.text, r#"<rect x="{x}" width="{width}" y="{y}" height="{height}""#);
+        self.text.push_str("<rect");
+        for (name, value) in [("x", x), ("width", width), ("y", y), ("height", height)] {
+            // 0 is what it is without.
+            if value != "0" && value != "0%" {
+                let _ = write!(self.text, r#" {name}="{value}""#);
+            }
+        }
         if !colour.is_empty() {
             let _ = write!(self.text, " {colour}");
         }

@@ -91,7 +91,7 @@ fn ends(figures: &Figures) -> Markup {
         let is_known = KNOWN.contains(&terminal.as_str());
         table.row(vec![
             html! {
-                (raw(swatch(tone(terminal)))) " " (words::outside(terminal, words::ID))
+                span.nw[is_known] { (raw(swatch(tone(terminal)))) " " (words::outside(terminal, words::ID)) }
                 @if !is_known { " " span.x { "(unknown to this version)" } }
             },
             html! { (count(*requests)) },

@@ -25,6 +25,16 @@ fn statements() -> BTreeMap<String, String> {
         let any = of(Answers::Any).map_or(query.sql.as_str(), |faster| faster.sql);
         statements.insert(query.name.clone(), any.to_owned());
     }
+    // The report's own, and what it reads in order.
+    for (folder, is_read) in [("report", true), ("ordered", false)] {
+        for entry in fs::read_dir(project().join("queries").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            if is_read || ["latencies", "waits"].contains(&name.as_str()) {
+                statements.insert(format!("{folder}-{name}"), fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
     statements
 }
 

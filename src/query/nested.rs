@@ -1,0 +1,217 @@
+//! Percentiles of everything, of each run and of each stretch of the runs from one reading: stretches lie in their run, and
+//! runs in everything, so the values of the one are a part of those of the other. The rows are those of `latency` and of
+//! `queue-waits` about such scopes.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, named_params};
+
+use super::answer::Answer;
+use super::functions::{PERCENTS, picked};
+use super::ordered::Scope;
+use crate::selection::Row;
+
+/// What is read: a statement about one part of a run, whose columns are arrived and then the values, by arrival.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured {
+    sql: &'static str,
+    column: &'static str,
+    names: &'static [&'static str],
+    /// Whether a name has a row without values, too.
+    is_always: fn(&str) -> bool,
+}
+
+/// What `latency` tells of completed requests.
+pub const LATENCY: Measured = Measured {
+    sql: include_str!("../../queries/ordered/latencies.sql"),
+    column: "metric",
+    names: &["ttft_s", "tpot_s", "first_byte_s", "decode_tpot_s", "queue_wait_s", "duration_s"],
+    is_always: |_| true,
+};
+
+/// What `queue-waits` tells.
+pub const WAITS: Measured = Measured {
+    sql: include_str!("../../queries/ordered/waits.sql"),
+    column: "stage",
+    names: &["admission", "prefill", "decode", "total"],
+    is_always: |stage| stage == "total",
+};
+
+/// Answers of one reading.
+#[derive(Debug)]
+pub struct Nested {
+    /// Of everything.
+    pub all: Answer,
+    /// Of each run.
+    pub runs: Answer,
+    /// Of each stretch that has requests.
+    pub stretches: Answer,
+}
+
+/// Whether stretches lie in runs, and none is met twice.
+pub fn are_nested(stretches: &[Row]) -> bool {
+    let mut names: Vec<&str> = stretches.iter().map(|row| row.scope.as_str()).collect();
+    names.sort_unstable();
+    names.windows(2).all(|two| two[0] != two[1])
+}
+
+/// Reads the values of runs, each a scope with its parts by time, and of stretches of them that [`are_nested`].
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn read(
+    connection: &Connection,
+    measured: Measured,
+    runs: &[Scope],
+    stretches: &[Row],
+) -> Result<Nested> {
+    let mut by_run: HashMap<i64, Vec<&Row>> = HashMap::new();
+    for stretch in stretches {
+        by_run.entry(stretch.run_id).or_default().push(stretch);
+    }
+    for stretches in by_run.values_mut() {
+        stretches.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
+    }
+    let columns =
+        || ["scope", measured.column, "n", "p50", "p90", "p95", "p99", "max"].map(str::to_owned).to_vec();
+    let [mut of_all, mut of_runs, mut of_stretches] = [(); 3].map(|()| Answer::of(columns()));
+    let mut all = vec![Vec::new(); measured.names.len()];
+    let mut statement = connection.prepare(measured.sql)?;
+    for run in runs {
+        let mut own = vec![Vec::new(); measured.names.len()];
+        // Where the values of each stretch begin.
+        let mut begun: Vec<(Option<&Row>, Vec<usize>)> = Vec::new();
+        for part in &run.parts {
+            let stretches = by_run.get(&part.run_id).map_or(&[][..], Vec::as_slice);
+            let mut until_s = f64::NEG_INFINITY;
+            let bound = named_params! { ":run_id": part.run_id, ":from_s": part.from_s, ":to_s": part.to_s };
+            let mut rows = statement.query(bound)?;
+            while let Some(row) = rows.next()? {
+                let arrived: f64 = row.get(0)?;
+                if arrived >= until_s {
+                    let next = stretches.partition_point(|stretch| stretch.from_s <= arrived);
+                    let stretch =
+                        next.checked_sub(1).map(|at| stretches[at]).filter(|row| arrived < row.to_s);
+                    let ends_s = stretch.map(|stretch| stretch.to_s);
+                    until_s = ends_s.or(stretches.get(next).map(|next| next.from_s)).unwrap_or(f64::INFINITY);
+                    begun.push((stretch, own.iter().map(Vec::len).collect()));
+                }
+                for (at, values) in own.iter_mut().enumerate() {
+                    match row.get_ref(1 + at)? {
+                        ValueRef::Real(value) => values.push(value),
+                        ValueRef::Integer(value) => values.push(value as f64),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        for (number, (stretch, from)) in begun.iter().enumerate() {
+            let Some(stretch) = stretch else { continue };
+            for (at, values) in own.iter_mut().enumerate() {
+                let to = begun.get(number + 1).map_or(values.len(), |(_, next)| next[at]);
+                add_row(&mut of_stretches, measured, &stretch.scope, at, &mut values[from[at]..to]);
+            }
+        }
+        for (at, (own, all)) in own.iter_mut().zip(&mut all).enumerate() {
+            add_row(&mut of_runs, measured, &run.name, at, own);
+            if all.is_empty() {
+                *all = std::mem::take(own);
+            } else {
+                all.reserve_exact(own.len());
+                all.append(own);
+            }
+        }
+    }
+    if !runs.is_empty() {
+        for (at, values) in all.iter_mut().enumerate() {
+            add_row(&mut of_all, measured, "all", at, values);
+        }
+    }
+    Ok(Nested { all: of_all, runs: of_runs, stretches: of_stretches })
+}
+
+/// Adds the row of the values of one name.
+fn add_row(answer: &mut Answer, measured: Measured, scope: &str, at: usize, values: &mut [f64]) {
+    let name = measured.names[at];
+    if values.is_empty() && !(measured.is_always)(name) {
+        return;
+    }
+    let ranks = picked(values, 0);
+    let of = |percent: usize| {
+        let place = PERCENTS.iter().position(|known| *known == percent);
+        place.map(|place| ranks[place]).filter(|value| !value.is_nan()).map_or(Value::Null, Value::Real)
+    };
+    answer.push(vec![
+        scope.to_owned().into(),
+        name.to_owned().into(),
+        Value::Integer(values.len() as i64),
+        of(50),
+        of(90),
+        of(95),
+        of(99),
+        of(100),
+    ]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::ordered::{Order, Part};
+
+    #[test]
+    fn values_count_for_their_stretch_their_run_and_everything() {
+        let connection = Connection::open_in_memory().expect("SQLite works");
+        connection
+            .execute_batch(
+                "create table terminals (run_id, arrived, queue_wait_admission_s, queue_wait_prefill_s, queue_wait_decode_s,
+                     queue_wait_s);
+                 with recursive n(i) as (select 0 union all select i + 1 from n where i < 99)
+                 insert into terminals select 1 + i / 60, i % 60, null, case when i < 10 then i end, null, i from n;",
+            )
+            .expect("a table");
+        let run = |run_id: i64| {
+            let part =
+                Part { run_id, run: String::new(), from_s: 0.0, to_s: 50.0, span: None, wall_offset_s: None };
+            Scope { name: format!("r{run_id}"), parts: vec![part], order: Order::RunAfterRun }
+        };
+        let stretch =
+            |scope: &str, from_s: f64, to_s: f64| Row { scope: scope.to_owned(), run_id: 1, from_s, to_s };
+        let stretches = [stretch("b", 20.0, 30.0), stretch("a", 5.0, 10.0)];
+        assert!(are_nested(&stretches) && !are_nested(&[stretch("a", 0.0, 1.0), stretch("a", 2.0, 3.0)]));
+        let found = read(&connection, WAITS, &[run(1), run(2)], &stretches).expect("an answer");
+        let told = |answer: &Answer| -> Vec<(String, String, i64, f64, f64)> {
+            answer
+                .rows()
+                .map(|row| {
+                    let real = |column: &str| row.real(column).unwrap_or(f64::NAN);
+                    (row.text("scope"), row.text("stage"), row.int("n"), real("p50"), real("max"))
+                })
+                .collect()
+        };
+        let row = |scope: &str, stage: &str, n: i64, p50: f64, max: f64| {
+            (scope.to_owned(), stage.to_owned(), n, p50, max)
+        };
+        assert_eq!(
+            told(&found.all),
+            [row("all", "prefill", 10, 4.0, 9.0), row("all", "total", 90, 44.0, 99.0)]
+        );
+        assert_eq!(
+            told(&found.runs),
+            [
+                row("r1", "prefill", 10, 4.0, 9.0),
+                row("r1", "total", 50, 24.0, 49.0),
+                row("r2", "total", 40, 79.0, 99.0)
+            ]
+        );
+        assert_eq!(
+            told(&found.stretches),
+            [
+                row("a", "prefill", 5, 7.0, 9.0),
+                row("a", "total", 5, 7.0, 9.0),
+                row("b", "total", 10, 24.0, 29.0)
+            ]
+        );
+    }
+}

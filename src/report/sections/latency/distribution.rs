@@ -1,0 +1,265 @@
+//! The cumulative distribution of a metric, with a line for each engine.
+
+use maud::{Markup, html};
+
+use super::{METRICS, NAMES};
+use crate::report::figures::Figures;
+use crate::report::figures::fleet::natural;
+use crate::report::figures::survey::OfEngine;
+use crate::report::parts::{Figure, dense, details, key, key_line, source};
+use crate::report::plot::{Anchor, Line, Log, Scale, Svg, Tone, number, percent};
+use crate::report::words;
+use crate::report::words::{count, duration, maybe_duration, plain, share, short_duration};
+
+const HEIGHT: f64 = 190.0;
+const TOP: f64 = 18.0;
+/// Engines with fewer values have no line, and so many have one.
+const FEWEST: usize = 100;
+const MOST_LINES: usize = 24;
+
+/// The cumulative distribution of a metric, with a line for each engine.
+pub(super) fn distribution(figures: &Figures, at: usize) -> Markup {
+    let values = if at == 0 { &figures.survey.ttft } else { &figures.survey.tpot };
+    let title = format!("{} of completed requests", NAMES[at]);
+    let id = ["cdf1", "cdf2"][at];
+    let mut sorted: Vec<f32> = values.iter().map(|(_, value)| *value).collect();
+    sorted.sort_by(f32::total_cmp);
+    let low = sorted.get(sorted.len() / 1000).copied().map(f64::from);
+    let high = sorted.last().copied().map(f64::from);
+    let target_s = figures.targets().map(|slo| if at == 0 { slo.ttft_s } else { slo.tpot_s });
+    let scale = low.zip(high).and_then(|(low, high)| Log::of([low, high].into_iter().chain(target_s), 8));
+    let Some(scale) = scale else {
+        return html! { h3 { (title) } p.note { "None: no completed request has a " (NAMES[at]) "." } };
+    };
+    let points = points(&scale);
+    let all = counts(&sorted, &points);
+    let lines = engine_lines(figures, at, values, &points);
+    let picture = picture(figures, at, &scale, (&all, sorted.len()), &lines, target_s);
+    let role = ["prefill", "decode"][at];
+    let mut entries = vec![key_line(Line::Ok, 2.4, "", "all")];
+    if lines.iter().any(|line| !line.is_worst) {
+        entries.push(key_line(Line::Off, 1.0, "", &format!("each {role} engine")));
+    }
+    if let Some(worst) = lines.iter().find(|line| line.is_worst) {
+        let name = format!("{}, the largest p99", words::outside(&worst.name, words::ENGINE));
+        entries.push(key_line(Line::Away, 1.8, "5 2", &name));
+    }
+    let left_out = engines_with_values(figures, at).saturating_sub(lines.len());
+    let figure = Figure {
+        id,
+        title: &title,
+        key: key("", &entries),
+        height: TOP + HEIGHT + 20.0,
+        picture,
+        caption: html! {
+            "Share of " (count(sorted.len() as i64)) " requests at or below; log axis. Engines with " (FEWEST)
+            " requests or more have a line"
+            @if left_out > 0 { ", " (MOST_LINES) " at most; " (left_out) " have none" }
+            ". " (source(&["query latency --by all", "query engine-latency --by all"]))
+        },
+        above: false,
+    };
+    html! { (figure.markup()) (details("Percentiles behind this plot", behind(figures, at))) }
+}
+
+/// 101 points even in the logarithm.
+fn points(scale: &Log) -> Vec<f64> {
+    (0..=100).map(|step| scale.value(f64::from(step) / 100.0)).collect()
+}
+
+/// How many of sorted values lie at or below each point.
+fn counts(sorted: &[f32], points: &[f64]) -> Vec<usize> {
+    points
+        .iter()
+        .map(|point| sorted.partition_point(|value| f64::from(*value) <= point * (1.0 + 1e-7)))
+        .collect()
+}
+
+/// The line of an engine.
+struct EngineLine {
+    name: String,
+    n: usize,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    counts: Vec<usize>,
+    is_worst: bool,
+}
+
+fn engines_with_values(figures: &Figures, at: usize) -> usize {
+    figures.engines.roles[at].iter().filter(|engine| engine.n > 0).count()
+}
+
+fn engine_lines(figures: &Figures, at: usize, values: &[OfEngine], points: &[f64]) -> Vec<EngineLine> {
+    let mut of_engine = vec![Vec::new(); figures.survey.engines.len()];
+    for (engine, value) in values {
+        if let Some(values) = of_engine.get_mut(*engine as usize) {
+            values.push(*value);
+        }
+    }
+    let mut order: Vec<usize> =
+        (0..of_engine.len()).filter(|engine| of_engine[*engine].len() >= FEWEST).collect();
+    order.sort_by_key(|engine| std::cmp::Reverse(of_engine[*engine].len()));
+    order.truncate(MOST_LINES);
+    let mut lines: Vec<EngineLine> = order
+        .into_iter()
+        .filter_map(|engine| {
+            let name = figures.names.get(engine)?.clone();
+            let known = figures.engines.roles[at].iter().find(|known| known.name == name)?;
+            let mut sorted = std::mem::take(&mut of_engine[engine]);
+            sorted.sort_by(f32::total_cmp);
+            let counts = counts(&sorted, points);
+            Some(EngineLine {
+                name,
+                n: sorted.len(),
+                p50: known.p50,
+                p99: known.p99,
+                counts,
+                is_worst: false,
+            })
+        })
+        .collect();
+    if lines.len() > 1 {
+        let worst = lines.iter_mut().max_by(|one, other| {
+            one.p99
+                .unwrap_or(0.0)
+                .total_cmp(&other.p99.unwrap_or(0.0))
+                .then_with(|| natural(&other.name, &one.name))
+        });
+        if let Some(worst) = worst {
+            worst.is_worst = true;
+        }
+    }
+    // The worst one lies over the others.
+    lines.sort_by_key(|line| line.is_worst);
+    lines
+}
+
+/// A path through the shares at each point, thinned where it hardly bends.
+fn path(counts: &[usize], n: usize) -> String {
+    let y = |at: usize| HEIGHT * (1.0 - counts[at] as f64 / n.max(1) as f64);
+    let mut d = format!("M0 {}", number(y(0), 1));
+    let mut drawn = y(0);
+    for at in 1..counts.len() {
+        let is_last = at + 1 == counts.len();
+        if (y(at) - drawn).abs() >= 0.4 || is_last {
+            d.push_str(&format!("L{} {}", at * 10, number(y(at), 1)));
+            drawn = y(at);
+        }
+    }
+    d
+}
+
+fn picture(
+    figures: &Figures,
+    at: usize,
+    scale: &Log,
+    (all, n): (&[usize], usize),
+    lines: &[EngineLine],
+    target_s: Option<f64>,
+) -> String {
+    let mut svg = Svg::default();
+    svg.rect_with(0.0, 100.0, TOP, HEIGHT, Tone::Plot.fill(), None);
+    let ticks = scale.ticks();
+    let bottom = TOP + HEIGHT;
+    let quarters = [0.0, 0.25, 0.5, 0.75, 1.0].map(|part| (part, bottom - HEIGHT * part));
+    svg.group(Line::Grid.stroke(), |svg| {
+        for (_, y) in quarters {
+            svg.raw(&format!(r#"<line x2="100%" y1="{y}" y2="{y}"/>"#));
+        }
+        for tick in &ticks {
+            let x = percent(100.0 * tick.at);
+            svg.raw(&format!(r#"<line x1="{x}" x2="{x}" y1="{TOP}" y2="{bottom}"/>"#));
+        }
+    });
+    svg.nested((0.0, 100.0), (TOP, HEIGHT), (1000.0, HEIGHT), |svg| {
+        let line = |line: Line, more: &str| {
+            format!(r#"{} {more} fill="none" vector-effect="non-scaling-stroke""#, line.stroke())
+        };
+        for engine in lines {
+            let attributes = if engine.is_worst {
+                line(Line::Away, r#"stroke-width="1.8" stroke-dasharray="5 2""#)
+            } else {
+                line(Line::Off, r#"stroke-width="1" stroke-opacity=".55""#)
+            };
+            let title = format!(
+                "{}: n {}, p50 {}, p99 {}",
+                words::outside(&engine.name, words::ID),
+                count(engine.n as i64),
+                maybe_duration(engine.p50),
+                maybe_duration(engine.p99)
+            );
+            svg.path(&path(&engine.counts, engine.n), &attributes, Some(&plain(&title)));
+        }
+        svg.path(&path(all, n), &line(Line::Ok, r#"stroke-width="2.4""#), Some("all engines"));
+    });
+    if let Some(target_s) = target_s {
+        let x = 100.0 * scale.at(target_s);
+        svg.line((x, TOP), (x, bottom), Line::Slo, r#"stroke-width="1.4" stroke-dasharray="4 3""#);
+    }
+    let row = figures.all.find("latency", "metric", METRICS[at]);
+    let marks = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)]
+        .into_iter()
+        .filter_map(|(name, part)| Some((name, part, row.and_then(|row| row.real(name))?)))
+        .collect::<Vec<_>>();
+    for (_, part, value) in &marks {
+        let dot = r##"class="f-ok lbg" fill="#1f66b0" stroke="#fff""##;
+        svg.dot(100.0 * scale.at(*value), bottom - HEIGHT * part, 3.5, dot, None);
+    }
+    svg.group(r##"class="t" fill="#57606a""##, |svg| {
+        for (part, y) in quarters {
+            svg.text("-6", y + 3.8, Anchor::End, "", "", &words::goal(part));
+        }
+        for (number, tick) in ticks.iter().enumerate() {
+            let class = if number % 2 == 1 { "m" } else { "" };
+            svg.text(
+                &percent(100.0 * tick.at),
+                bottom + 14.0,
+                Anchor::Middle,
+                class,
+                "",
+                &short_duration(tick.value),
+            );
+        }
+        if let Some(target_s) = target_s {
+            let x = 100.0 * scale.at(target_s);
+            let anchor = if x > 50.0 { Anchor::End } else { Anchor::Start };
+            let within = figures.survey.within[at] as f64 / n.max(1) as f64;
+            let text = format!("SLO {}: {} within", short_duration(target_s), share(within));
+            svg.text(&percent(x), 12.0, anchor, "ti", r##"fill="#16191d" font-weight="600""##, &text);
+        }
+        let mut last_y = f64::NEG_INFINITY;
+        for (name, part, value) in marks.iter().rev() {
+            let x = 100.0 * scale.at(*value);
+            let y = (bottom - HEIGHT * part + 14.0).max(last_y + 12.0);
+            last_y = y;
+            let (anchor, dx) = if x > 75.0 { (Anchor::End, "-8") } else { (Anchor::Start, "7") };
+            let more = format!(r##"dx="{dx}" fill="#16191d""##);
+            svg.text(&percent(x), y, anchor, "ti halo", &more, &format!("{name} {}", duration(*value)));
+        }
+    });
+    svg.into_text()
+}
+
+/// The numbers of a distribution.
+fn behind(figures: &Figures, at: usize) -> Markup {
+    let heads = [("Of", true), ("n", false), ("p50", false), ("p90", false), ("p99", false), ("max", false)];
+    let mut rows = Vec::new();
+    if let Some(row) = figures.all.find("latency", "metric", METRICS[at]) {
+        let value = |column: &str| maybe_duration(row.real(column));
+        rows.push(vec![
+            "all".to_owned(),
+            count(row.int("n")),
+            value("p50"),
+            value("p90"),
+            value("p99"),
+            value("max"),
+        ]);
+    }
+    let engines = figures.all.rows("engine-latency").filter(|row| row.text("metric") == METRICS[at]);
+    for row in engines.take(crate::report::figures::fleet::ENGINE_ROWS) {
+        let value = |column: &str| maybe_duration(row.real(column));
+        let name = words::outside(&row.text("engine"), words::ENGINE);
+        rows.push(vec![name, count(row.int("n")), value("p50"), value("p90"), value("p99"), value("max")]);
+    }
+    dense(&heads, rows.into_iter())
+}
