@@ -12,6 +12,7 @@ mod notes;
 mod open;
 mod reading;
 mod retry;
+mod sharing;
 mod stdin;
 mod summary;
 mod taking;
@@ -28,8 +29,9 @@ pub use follow::follow;
 use look::{Look, Renamed, look_at_all};
 pub use notes::Note;
 pub use reading::BATCH_LINES;
-use reading::{Reading, Sharing};
+use reading::Reading;
 pub use retry::{Retried, Unreadable, retry};
+use sharing::Sharing;
 pub use summary::{Counters, FileReport, Summary};
 
 use crate::failure::{Kind, kind_of};

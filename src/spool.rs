@@ -92,7 +92,7 @@ impl Spool {
     }
 }
 
-/// A file in the first of the folders in which one can be made; what is left are those behind it.
+/// A file in the first of the folders in which one can be made; what is left are those after it.
 fn make(folders: &mut Vec<PathBuf>, refused: &mut Vec<String>) -> Result<(File, PathBuf)> {
     while !folders.is_empty() {
         let folder = folders.remove(0);

@@ -37,7 +37,7 @@ pub fn cut(text: &str, len: usize) -> Cow<'_, str> {
     }
 }
 
-/// Text in lines of at most so many characters, broken between words; the lines behind the first begin with
+/// Text in lines of at most so many characters, broken between words; the lines after the first begin with
 /// `indent` spaces. A longer word, as a path, stays whole.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut wrapped = String::with_capacity(text.len() + 16);
@@ -117,7 +117,7 @@ impl PathText for Path {
 }
 
 /// Whether a spreadsheet may take a text cell for a formula: also one in full width or small forms, which
-/// some take for ASCII, or behind what they pass over and what has no width. Behind a plain space it is text
+/// some take for ASCII, or after what they pass over and what has no width. After a plain space it is text
 /// to them.
 pub fn is_formula(text: &str) -> bool {
     let begins = text.trim_start_matches(|c: char| {

@@ -26,12 +26,12 @@ const AHEAD: usize = 2;
 /// What the bytes of an input are read from.
 pub(super) type Bytes<'i> = Box<dyn Read + Send + 'i>;
 
-/// Lines as they stand in the input, one behind the other.
+/// Lines as they stand in the input, one after the other.
 #[derive(Debug, Default)]
 struct Raw {
     bytes: Vec<u8>,
     lines: Vec<Place>,
-    /// Where reading goes on behind them.
+    /// Where reading goes on after them.
     after: Position,
     /// Whether the next line could be given without reading more.
     more_is_buffered: bool,
@@ -91,7 +91,7 @@ impl Block {
         self.borrow_owner().lines.len() as u64
     }
 
-    /// Where reading goes on behind the last line.
+    /// Where reading goes on after the last line.
     pub(super) fn after(&self) -> &Position {
         &self.borrow_owner().after
     }

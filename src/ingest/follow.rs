@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::followed::Files;
-use super::reading::{Reading, Sharing};
+use super::reading::Reading;
+use super::sharing::Sharing;
 use super::{Options, Summary, Watcher};
 use crate::failure::{Kind, kind_of};
 use crate::journal::files;

@@ -24,7 +24,7 @@ pub(super) struct Opened<'i> {
     pub resumption: Option<Resumption>,
     /// Of a compressed file: what tells it from others.
     pub archive: Option<Archive>,
-    /// Of a compressed file: whether something else stands behind the archive.
+    /// Of a compressed file: whether something else stands after the archive.
     pub trailing: Trailing,
     /// Whether its source is known by a name that does not lead to it any more.
     pub is_renamed: bool,
@@ -49,7 +49,7 @@ pub(super) fn lost(input: &Input, offset: u64, resumed_at: u64) -> String {
     };
     format!(
         "{}: does not hold any more what was read of it up to byte {offset} (truncated or rewritten): {what_now}; \
-         what stood behind that byte is lost, unless a copy of it is read",
+         what stood after that byte is lost, unless a copy of it is read",
         input.label()
     )
 }

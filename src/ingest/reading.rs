@@ -8,13 +8,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::blocks::{Blocks, Next};
+use super::blocks::{Block, Blocks, Next};
 use super::notes::Note;
 use super::open::{Opened, lost, stored_name};
+use super::sharing::{PAUSE, Sharing};
 use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin, times};
 use crate::failure::{Kind, kind_of};
@@ -29,76 +29,6 @@ use crate::store::write::Writer;
 
 /// Lines per transaction, or a block more: so much an ingest that is killed reads again.
 pub const BATCH_LINES: u64 = 50_000;
-
-/// Between two batches the write lock is free for so long that whoever waits for it gets it.
-const PAUSE: Duration = Duration::from_millis(3);
-
-/// Only files of at most so many bytes are read in a transaction with others before them.
-const SMALL: u64 = 1 << 20;
-
-/// And only for so long: others wait for the write lock meanwhile.
-const SHARED_FOR: Duration = Duration::from_millis(100);
-
-/// The transaction that small files share: each costs a wait for the disk otherwise, which is most of the time
-/// that it takes to read a thousand of them.
-#[derive(Debug, Default)]
-pub(super) struct Sharing {
-    /// When it was begun, and how many lines were taken in it.
-    begun: Option<Instant>,
-    lines: u64,
-    /// The sources as they were when it was begun, and those that were read in it since: to look them all up
-    /// for each of many files takes longer than to read those.
-    known: Option<Vec<Source>>,
-    moved: Vec<i64>,
-}
-
-impl Sharing {
-    /// The sources, as the transaction has them.
-    fn known(&mut self, writer: &Writer<'_>) -> rusqlite::Result<Vec<Source>> {
-        let moved = std::mem::take(&mut self.moved);
-        match self.known.take() {
-            // Outside of a transaction anybody may have moved them.
-            Some(mut known) if !writer.connection().is_autocommit() => {
-                sources::load_again(writer.connection(), &mut known, &moved)?;
-                Ok(known)
-            }
-            _ => sources::load_all(writer.connection()),
-        }
-    }
-
-    /// Commits what is whole, unless the transaction can go on with the next input.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub(super) fn end_before(&mut self, next: &Input, writer: &Writer<'_>) -> Result<()> {
-        let is_small = match next {
-            Input::File(path) => path.metadata().is_ok_and(|metadata| metadata.len() <= SMALL),
-            // It may make us wait.
-            Input::Stdin | Input::Stream(_) => false,
-        };
-        let is_over = self.begun.is_some_and(|begun| begun.elapsed() > SHARED_FOR);
-        if !is_small || is_over || self.lines >= BATCH_LINES {
-            let is_committed = self.end(writer)?;
-            if is_committed && is_over {
-                std::thread::sleep(PAUSE);
-            }
-        }
-        Ok(())
-    }
-
-    /// Commits what is whole; whether there was anything to commit.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub(super) fn end(&mut self, writer: &Writer<'_>) -> Result<bool> {
-        *self = Self::default();
-        let is_open = !writer.connection().is_autocommit();
-        if is_open {
-            writer.connection().execute_batch("commit")?;
-        }
-        Ok(is_open)
-    }
-}
 
 /// One input on its way into the database.
 pub(super) struct Reading<'i, 'w, 'c> {
@@ -137,6 +67,16 @@ struct Progress {
 
 /// Bytes of an unfinished line, and why there is no more.
 type End = (u64, Option<io::Error>);
+
+/// Where what is wanted of a block begins.
+enum Beginning {
+    /// At this byte.
+    At(u64),
+    /// After it.
+    Later,
+    /// Nobody knows: another ingest moved the source.
+    Moved,
+}
 
 /// A report, and why it ends early.
 type Outcome = (FileReport, Option<anyhow::Error>);
@@ -202,14 +142,14 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
 
     fn begin(&mut self) -> Result<()> {
         self.writer.begin()?;
-        *self.sharing = Sharing { begun: Some(Instant::now()), ..Sharing::default() };
+        *self.sharing = Sharing::begun_now();
         Ok(())
     }
 
     fn open(&mut self) -> Result<Opened<'i>> {
         let known = self.sharing.known(self.writer)?;
         let opened = self.open_among(&known);
-        self.sharing.known = Some(known);
+        self.sharing.keep(known);
         opened
     }
 
@@ -273,11 +213,11 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         };
         let Progress { path, source_id, read, mut counters, .. } = progress;
         if let (Some(archive), Some(source_id), None) = (archive, source_id, &failure)
-            && !self.stop.load(Ordering::Relaxed)
+            && !self.is_stopped()
         {
             archive.remember(self.writer.connection(), source_id, &path)?;
         }
-        self.sharing.moved.extend(source_id);
+        self.sharing.moves(source_id);
         if let Some(warning) = trailing.warning() {
             self.watcher.warn(&format!("{}: {warning}", self.input.label()));
         }
@@ -298,86 +238,107 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         stream: Option<&AtomicUsize>,
         progress: &mut Progress,
     ) -> Result<Option<End>> {
-        // All of a strict ingest is wanted or nothing.
-        let batch_lines = if self.options.is_strict { u64::MAX } else { BATCH_LINES };
         let mut end = (0, None);
         let mut is_marked = false;
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.is_stopped() {
             let block = match blocks.next() {
                 Next::Block(block) => block,
-                // The wait for more of a stream was interrupted.
-                Next::End { pending_bytes, failure: Some(_) } if self.stop.load(Ordering::Relaxed) => {
-                    end = (pending_bytes, None);
-                    break;
-                }
                 Next::End { pending_bytes, failure } => {
-                    end = (pending_bytes, failure);
+                    // A wait for more of a stream that was interrupted has not failed.
+                    end = (pending_bytes, failure.filter(|_| !self.is_stopped()));
                     break;
                 }
             };
-            let mut from = block.offset();
-            if self.writer.connection().is_autocommit() {
-                self.begin()?;
-                let reached = progress.source_id.map(|id| self.offset_of(id)).transpose()?;
-                match reached {
-                    Some(reached) if reached != from && stream.is_none() => {
-                        self.writer.roll_back()?;
-                        return Ok(None);
-                    }
-                    // A stream cannot be opened anew, but what the other has read can be passed over.
-                    Some(reached) if block.after().offset <= reached => {
-                        self.writer.roll_back()?;
-                        continue;
-                    }
-                    Some(reached) => from = from.max(reached),
-                    None => {}
-                }
-            }
+            let from = match self.beginning(&block, stream.is_some(), progress)? {
+                Beginning::At(from) => from,
+                Beginning::Later => continue,
+                Beginning::Moved => return Ok(None),
+            };
             if self.options.is_strict && !is_marked && self.sharing.lines > 0 {
                 self.writer.mark()?;
                 is_marked = true;
             }
-            if let Some(offset) = self.lost.take() {
-                self.watcher.warn(&lost(self.input, offset, progress.committed.offset));
-            }
-            let source_id = match progress.source_id {
-                Some(source_id) => source_id,
-                None => {
-                    let new = sources::insert(self.writer.connection(), &progress.path, progress.file)?;
-                    *progress.source_id.insert(new)
-                }
-            };
-            self.writer.enter(source_id)?;
-            let mut taking = Taking::new(self.writer, self.notes, self.refuses_bad_lines_of());
-            // A line of which the other has read the beginning is taken whole.
-            let lines = block.lines().filter(|(line, _)| line.offset + line.len >= from);
-            let taken = taking.take(lines, &mut progress.counters);
-            self.met_row |= taking.met_row;
-            if let Err(error) = taken {
-                // Nothing of a file with a bad line is kept, files before it are.
-                if kind_of(&error) == Some(Kind::BadLine) {
-                    if is_marked { self.writer.roll_back_to_mark() } else { self.writer.roll_back() }?;
-                }
-                return Err(error);
-            }
-            progress.batch += block.len();
-            progress.read.clone_from(block.after());
+            self.store(&block, from, is_marked, progress)?;
             // Nothing whole is kept from others while a stream makes us wait; unless all of it is wanted
             // or nothing.
             let may_wait = stream.is_some_and(|waiting| {
                 !self.options.is_strict && waiting.load(Ordering::Relaxed) == 0 && !block.more_is_buffered()
             });
             blocks.give_back(block);
-            let is_full = self.sharing.lines + progress.batch >= batch_lines;
-            if is_full || may_wait {
-                let bytes = self.save(progress)?;
-                self.sharing.end(self.writer)?;
-                self.watcher.advanced(bytes);
-                if is_full {
-                    std::thread::sleep(PAUSE);
-                }
+            self.commit_when_due(may_wait, progress)?;
+        }
+        self.finish(is_marked, progress)?;
+        Ok(Some(end))
+    }
+
+    /// From which byte on a block is wanted. Between two transactions another ingest may have read of the source.
+    fn beginning(&mut self, block: &Block, is_stream: bool, progress: &Progress) -> Result<Beginning> {
+        let from = block.offset();
+        if !self.writer.connection().is_autocommit() {
+            return Ok(Beginning::At(from));
+        }
+        self.begin()?;
+        let Some(source_id) = progress.source_id else { return Ok(Beginning::At(from)) };
+        let reached = self.offset_of(source_id)?;
+        if reached != from && !is_stream {
+            self.writer.roll_back()?;
+            return Ok(Beginning::Moved);
+        }
+        // A stream cannot be opened anew, but what the other has read can be passed over.
+        if block.after().offset <= reached {
+            self.writer.roll_back()?;
+            return Ok(Beginning::Later);
+        }
+        Ok(Beginning::At(from.max(reached)))
+    }
+
+    /// Stores the lines of a block that end after this byte.
+    fn store(&mut self, block: &Block, from: u64, is_marked: bool, progress: &mut Progress) -> Result<()> {
+        if let Some(offset) = self.lost.take() {
+            self.watcher.warn(&lost(self.input, offset, progress.committed.offset));
+        }
+        let source_id = match progress.source_id {
+            Some(source_id) => source_id,
+            None => {
+                let new = sources::insert(self.writer.connection(), &progress.path, progress.file)?;
+                *progress.source_id.insert(new)
+            }
+        };
+        self.writer.enter(source_id)?;
+        let mut taking = Taking::new(self.writer, self.notes, self.refuses_bad_lines_of());
+        // A line of which the other has read the beginning is taken whole.
+        let lines = block.lines().filter(|(line, _)| line.offset + line.len >= from);
+        let taken = taking.take(lines, &mut progress.counters);
+        self.met_row |= taking.met_row;
+        if let Err(error) = taken {
+            // Nothing of a file with a bad line is kept, files before it are.
+            if kind_of(&error) == Some(Kind::BadLine) {
+                if is_marked { self.writer.roll_back_to_mark() } else { self.writer.roll_back() }?;
+            }
+            return Err(error);
+        }
+        progress.batch += block.len();
+        progress.read.clone_from(block.after());
+        Ok(())
+    }
+
+    /// Commits a full batch, and what is whole before the next bytes of a stream may let us wait.
+    fn commit_when_due(&mut self, may_wait: bool, progress: &mut Progress) -> Result<()> {
+        // All of a strict ingest is wanted or nothing.
+        let is_full = !self.options.is_strict && self.sharing.lines + progress.batch >= BATCH_LINES;
+        if is_full || may_wait {
+            let bytes = self.save(progress)?;
+            self.sharing.end(self.writer)?;
+            self.watcher.advanced(bytes);
+            if is_full {
+                std::thread::sleep(PAUSE);
             }
         }
+        Ok(())
+    }
+
+    /// Saves what was read last of an input, and where it is known by now.
+    fn finish(&mut self, is_marked: bool, progress: &mut Progress) -> Result<()> {
         if progress.batch > 0 {
             let bytes = self.save(progress)?;
             self.watcher.advanced(bytes);
@@ -391,7 +352,11 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         if is_marked {
             self.writer.connection().execute_batch("release mark")?;
         }
-        Ok(Some(end))
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// The folder of the database, which has room for what is read.

@@ -24,7 +24,7 @@ use crate::store::sources::Source;
 const AHEAD: usize = 64;
 const PIECE: usize = 64 << 10;
 
-/// Opens a stream behind what was read before. What of it must be read twice lies in the temporary folder, or
+/// Opens a stream after what was read before. What of it must be read twice lies in the temporary folder, or
 /// in `folder`.
 pub(super) fn open<'s>(
     stream: impl Read + Send + 'static,

@@ -45,7 +45,7 @@ impl<'t, 'c> Taking<'t, 'c> {
         lines: impl Iterator<Item = (Line<'l>, &'l Content<'l>)>,
         counters: &mut Counters,
     ) -> Result<()> {
-        // Terminals that came one behind the other.
+        // Terminals that came one after the other.
         let mut together = Vec::with_capacity(TOGETHER);
         for (line, content) in lines {
             counters.lines += 1;

@@ -13,7 +13,7 @@ use super::zstd::Frames;
 /// How the bytes of a journal are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// gzip, also several members one behind the other.
+    /// gzip, also several members one after the other.
     Gzip,
     /// Zstandard, also several frames, and those that are skipped.
     Zstd,
@@ -78,7 +78,7 @@ pub struct Unpacked<'r> {
     pub trailing: Trailing,
 }
 
-/// Whether bytes that belong to no archive stand behind one: known when it was read to its end.
+/// Whether bytes that belong to no archive stand after one: known when it was read to its end.
 #[derive(Debug, Clone, Default)]
 pub struct Trailing(Arc<AtomicBool>);
 
@@ -86,7 +86,7 @@ impl Trailing {
     /// What is to be said of them, as gzip does.
     pub fn warning(&self) -> Option<&'static str> {
         self.0.load(Ordering::Relaxed).then_some(
-            "the archive is whole, and what stands behind it in the file is none: that was not read",
+            "the archive is whole, and what stands after it in the file is no archive: that was not read",
         )
     }
 
@@ -135,7 +135,7 @@ pub fn unpacked<'r>(mut packed: impl Read + Send + 'r) -> io::Result<Unpacked<'r
 /// All bytes again, the first ones of which were read, unless they are no text.
 fn as_text<'r>(mut head: Vec<u8>, mut rest: impl Read + Send + 'r) -> io::Result<Box<dyn Read + Send + 'r>> {
     if let Some(why) = text::why_none(&head) {
-        // Rows behind damage are read.
+        // Rows after damage are read.
         let _ = rest.by_ref().take(text::LOOKED_AT_FOR_A_ROW).read_to_end(&mut head);
         if !text::holds_row(&head) {
             return Err(io::Error::other(why));

@@ -53,7 +53,7 @@ pub(super) fn nearest(digits: u64, exponent: i32) -> Option<f64> {
     let mut mantissa = high >> shift;
     // floor(q * log2(10)) + 63, biased.
     let mut binary = ((exponent * 217_706) >> 16) + 63 + upper.cast_signed() - zeros.cast_signed() + 1023;
-    // Halfway between two floats, and nothing behind it: to the even one.
+    // Halfway between two floats, and nothing after it: to the even one.
     if low <= 1 && exponent >= -4 && mantissa & 3 == 1 && mantissa << shift == high {
         mantissa &= !1;
     }

@@ -1,6 +1,6 @@
-//! gzip: members one behind the other, and what may stand behind the last.
+//! gzip: members one after the other, and what may stand after the last.
 //!
-//! As `zcat` does: zero bytes behind the last member, which tapes and block copies leave, are no matter;
+//! As `zcat` does: zero bytes after the last member, which tapes and block copies leave, are no matter;
 //! other bytes there are named, and what came before them is good.
 
 use std::io::{self, BufRead, Read};
@@ -9,9 +9,9 @@ use flate2::bufread::GzDecoder;
 
 use super::compression::Trailing;
 
-/// What the members hold, one behind the other.
+/// What the members hold, one after the other.
 pub(super) struct Members<R> {
-    /// `None` behind the last one.
+    /// `None` after the last one.
     member: Option<GzDecoder<Pushed<R>>>,
     trailing: Trailing,
 }

@@ -170,7 +170,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Bytes read behind the last whole line.
+    /// Bytes read after the last whole line.
     pub fn pending_bytes(&self) -> u64 {
         self.passed_over + (self.end - self.start) as u64
     }

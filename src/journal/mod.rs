@@ -23,6 +23,7 @@ pub mod names;
 mod number;
 pub mod object;
 pub mod pieces;
+mod quoted;
 pub mod row;
 mod scan;
 pub mod terminal;

@@ -1,6 +1,6 @@
 //! Which files of a folder are journals, by their names, and which of them is older.
 //!
-//! Rotation leaves a number (`j.jsonl.1`) or a date, before the ending or behind it, in as many forms as there
+//! Rotation leaves a number (`j.jsonl.1`) or a date, before the ending or after it, in as many forms as there
 //! are programs that rotate: Python's `j.jsonl.2026-11-29`, logrotate's `j.jsonl-20261129`.
 
 use std::cmp::Reverse;
@@ -37,7 +37,7 @@ pub(super) fn age_by_name(name: &str) -> Option<Age> {
     let numbered = |number| Some((stem.to_owned(), 0, Reverse(number), Date::new()));
     let dated = |journal: &str, date| Some((journal.to_owned(), 1, Reverse(0), date));
     if suffix.is_empty() {
-        // `journal-2026-11-29.jsonl`: the date begins at the first sign behind which only a date stands.
+        // `journal-2026-11-29.jsonl`: the date begins at the first sign after which only a date stands.
         let signs = stem.match_indices(['-', '.', '_']).filter(|(at, _)| *at > 0);
         let parts = signs.map(|(at, _)| (&stem[..at], &stem[at + 1..]));
         let mut splits = parts.filter_map(|(journal, rest)| Some((journal, rest, date_of(rest)?)));

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     /// Asserts that the token is read as the standard library reads it, to its last byte, whatever stands
-    /// behind it.
+    /// after it.
     fn assert_read(token: &str) {
         let is_whole = !token.contains(['.', 'e', 'E']);
         for behind in ["", ",", "}", "]", " ", "x", "\"", "-1"] {
@@ -283,7 +283,7 @@ mod tests {
         ] {
             let mut reader = Reader::new(text, 0);
             let read = reader.number();
-            // What is read is a number, and what stands behind it cannot stand there.
+            // What is read is a number, and what stands after it cannot stand there.
             let is_cut = matches!(text, "0x10" | "1_0") && reader.position() == 1;
             assert!(read.is_err() || is_cut, "{text}: {read:?}");
         }

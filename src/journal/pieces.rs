@@ -11,12 +11,15 @@ const BEGINNINGS: [&[u8]; 2] = [b"{\"schema\": ", b"{\"meta\": "];
 
 /// What the reason of a torn part ends with.
 const BEFORE_A_ROW: &str = ", before a whole row on the same line";
+const AFTER_A_ROW: &str = ", after a whole row on the same line";
+
+/// How databases of earlier releases have it.
 const BEHIND_A_ROW: &str = ", behind a whole row on the same line";
 
 /// Whether a reason is that of a part of a line. Read without the rest of the line, the part may give
 /// another.
 pub fn is_of_a_part(reason: &str) -> bool {
-    reason.ends_with(BEFORE_A_ROW) || reason.ends_with(BEHIND_A_ROW)
+    [BEFORE_A_ROW, AFTER_A_ROW, BEHIND_A_ROW].iter().any(|end| reason.ends_with(end))
 }
 
 /// The content of a line.
@@ -93,7 +96,7 @@ fn cut(line: &[u8]) -> Vec<Piece<'_>> {
                     continue;
                 }
                 // Only the value that begins the line gives its reason as a row of its own; what
-                // stands behind a torn part may be the inside of the torn row.
+                // stands after a torn part may be the inside of the torn row.
                 Err(reason) if pos == first && text_from + reading.end == line.len() => {
                     return vec![Piece {
                         at: first,
@@ -127,7 +130,7 @@ fn valid_text(bytes: &[u8]) -> &str {
     }
 }
 
-/// Where the next row may begin: in a damaged line also behind a torn one.
+/// Where the next row may begin: in a damaged line also after a torn one.
 pub(crate) fn next_beginning(line: &[u8], from: usize) -> Option<usize> {
     memchr::memchr_iter(b'{', &line[from..])
         .map(|at| from + at)
@@ -167,7 +170,7 @@ impl<'a> Cuts<'a> {
     }
 
     fn finish(mut self) -> Vec<Piece<'a>> {
-        let how = if self.rows == 0 { "" } else { BEHIND_A_ROW };
+        let how = if self.rows == 0 { "" } else { AFTER_A_ROW };
         self.reject_torn(self.line.len(), how);
         if self.rows > 1 {
             self.name_the_glue();

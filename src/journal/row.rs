@@ -27,7 +27,7 @@ pub enum Row<'a> {
 pub struct Reading<'a> {
     /// The row, or why the value there is none.
     pub row: Result<Row<'a>, String>,
-    /// The byte after the value and the blanks behind it.
+    /// The byte after the value and the blanks after it.
     pub end: usize,
     /// What was mended in it.
     pub repairs: Vec<Repair>,

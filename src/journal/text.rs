@@ -30,7 +30,7 @@ pub(super) fn why_none(head: &[u8]) -> Option<String> {
     }
     Some(match archive_within(head) {
         Some(at) => format!(
-            "an archive begins within it, at byte {at}, behind other bytes: give `tail -c +{} FILE` to \
+            "an archive begins within it, at byte {at}, after other bytes: give `tail -c +{} FILE` to \
              `narwhal-jq ingest -`",
             at + 1
         ),
@@ -91,7 +91,7 @@ fn is_packed(bytes: &[u8]) -> bool {
     bytes.len() >= LEAST && odd * 10 >= bytes.len()
 }
 
-/// Where an archive that is read begins, behind other bytes.
+/// Where an archive that is read begins, after other bytes.
 fn archive_within(bytes: &[u8]) -> Option<usize> {
     let gzip = memmem::find_iter(bytes, b"\x1f\x8b\x08")
         .find(|at| bytes.get(at + 3).is_some_and(|flags| *flags < 0x20));

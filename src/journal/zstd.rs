@@ -1,4 +1,4 @@
-//! Zstandard: frames one behind the other, those to be skipped before, between and behind them.
+//! Zstandard: frames one after the other, those to be skipped before, between and after them.
 //!
 //! A frame's window is the memory that unpacking it takes: up to 128 MiB it is given, as `zstd -d` does
 //! unasked; a larger one is named with the way out.
@@ -31,7 +31,7 @@ fn is_skippable(head: &[u8]) -> bool {
     head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == *b"\x2a\x4d\x18"
 }
 
-/// What the frames hold, one behind the other.
+/// What the frames hold, one after the other.
 pub(super) struct Frames<R> {
     input: R,
     context: DCtx<'static>,
@@ -86,7 +86,7 @@ impl<R: Read> Frames<R> {
             if let Err(error) = Compression::of(head) {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, error));
             }
-            let what = format!("what stands at byte {} behind a frame is none", self.at);
+            let what = format!("what stands at byte {} after a frame is not one", self.at);
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         if let Some(window) = window(head).filter(|window| *window > 1 << MAX_WINDOW_LOG) {

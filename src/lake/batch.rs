@@ -28,7 +28,7 @@ pub(super) enum Values {
     Text(Texts),
 }
 
-/// Texts one behind the other.
+/// Texts one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     pub bytes: Vec<u8>,

@@ -22,7 +22,7 @@ pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()>
 pub(super) struct Json<'w> {
     out: &'w mut dyn Write,
     keys: Vec<String>,
-    /// What stands before the first object, between two, and behind the last.
+    /// What stands before the first object, between two, and after the last.
     frame: [&'static str; 3],
     rows: u64,
 }

@@ -2,7 +2,7 @@
 //!
 //! The first rows tell how wide the columns are and how far their numbers are rounded; the rest is written as it
 //! comes, so that a long answer takes no memory and begins at once. A later cell that is wider than its column moves
-//! those behind it to the right, on its own line.
+//! those after it to the right, on its own line.
 
 use std::io::Write;
 use std::iter::repeat_n;

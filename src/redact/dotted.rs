@@ -377,7 +377,7 @@ pub(super) fn is_domain(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, last)| DOMAINS.contains(&&*last.to_lowercase()))
 }
 
-/// Whether the name is a file's, and so no host although a number stands behind it (`ssl.c:1129`).
+/// Whether the name is a file's, and so no host although a number stands after it (`ssl.c:1129`).
 pub(super) fn is_file(name: &str) -> bool {
     let Some((stem, last)) = name.rsplit_once('.') else { return false };
     let last = last.to_lowercase();

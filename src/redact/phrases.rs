@@ -361,7 +361,7 @@ pub(super) const AFTER: &[&str] = &[
     ". in srv",
 ];
 
-/// What happens to a host: behind a name behind one of [`WEAK_PHRASES`] it is sure.
+/// What happens to a host: after a name after one of [`WEAK_PHRASES`] it is sure.
 pub(super) const HAPPENS: &[&str] = &[
     " is ",
     " unreachable",
@@ -443,7 +443,7 @@ pub(super) const USER_PHRASES: &[&str] = &[
 /// What ends right before the name of a user's folder.
 pub(super) const HOMES: &[&str] = &["home", "homes", "users", "user", "scratch", "nethome"];
 
-/// What happens to a user: behind a name behind `user` it is sure.
+/// What happens to a user: after a name after `user` it is sure.
 pub(super) const USER_HAPPENS: &[&str] = &[
     " not allowed",
     " does not exist",

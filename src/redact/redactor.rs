@@ -209,7 +209,7 @@ fn place_at(text: &str, at: usize) -> Option<Found<'static>> {
     shape_at(text, at).map(|(shape, end)| (end, Cow::Borrowed(shape.placeholder())))
 }
 
-/// A name with a port behind it is a host with a port, whoever has the name.
+/// A name with a port after it is a host with a port, whoever has the name.
 fn with_port<'r>(text: &str, (end, becomes): Found<'r>) -> Found<'r> {
     port(text, end).map_or((end, becomes), |end| (end, Cow::Borrowed(HOST)))
 }

@@ -21,7 +21,7 @@ pub enum Shape {
     HostPort,
     /// A name with dots, or one that the words around it tell.
     Host,
-    /// A user, a host behind `@` included.
+    /// A user, a host after `@` included.
     User,
 }
 
@@ -54,7 +54,7 @@ const SCHEME_ENDS: [&str; 3] = ["://", ":\\/\\/", "%3A%2F%2F"];
 /// A host name has at most 253 bytes. The bound keeps hostile text from costing its square.
 pub(super) const LONGEST_NAME: usize = 256;
 
-/// An IPv6 address has at most 45 bytes, and a port behind it.
+/// An IPv6 address has at most 45 bytes, and a port after it.
 const LONGEST_ADDRESS: usize = 64;
 
 /// Whether a character belongs to a word. A name stands as a whole token when no such character
@@ -68,8 +68,8 @@ pub fn word_end(text: &str, at: usize) -> usize {
     run_end(text, at, is_word)
 }
 
-/// Where to look next after `at`, where nothing was found: behind the punctuation or the word
-/// there, at an address inside the word, or behind an escape that the word begins with (`\nd0`,
+/// Where to look next after `at`, where nothing was found: after the punctuation or the word
+/// there, at an address inside the word, or after an escape that the word begins with (`\nd0`,
 /// `%2Fd0`).
 pub fn next_place(text: &str, at: usize) -> usize {
     let end = word_end(text, at);
@@ -312,7 +312,7 @@ pub(super) fn ipv4(text: &str, at: usize) -> Option<usize> {
 fn ipv6(text: &str, at: usize) -> Option<usize> {
     let run = bounded_end(text, at, LONGEST_ADDRESS, |c| c.is_ascii_hexdigit() || c == ':' || c == '.');
     let mut address = text[at..run].trim_end_matches('.');
-    // What stands behind an address can be a colon, or a port.
+    // What stands after an address can be a colon, or a port.
     for _ in 0..3 {
         let end = at + address.len();
         let is_whole = !text[end..].starts_with(|c| is_word(c) && c != '-');

@@ -12,7 +12,7 @@ use crate::journal::pieces::{Content, PieceKind, next_beginning, read_line};
 /// One string of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted<'l> {
-    /// Its first byte in the line, behind the quote.
+    /// Its first byte in the line, after the quote.
     pub at: usize,
     /// Its bytes as they stand, between the quotes.
     pub raw: &'l [u8],

@@ -191,7 +191,7 @@ fn sure(head: &str, is_quoted: bool) -> Sure {
     }
 }
 
-/// Whether a list of hosts begins behind a text: `servers: [`.
+/// Whether a list of hosts begins after a text: `servers: [`.
 fn is_list(head: &str) -> bool {
     let open = head.trim_end_matches(['(', '[', '{', ' ', '\'', '"']);
     open.strip_suffix([':', '='])

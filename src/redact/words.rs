@@ -172,7 +172,7 @@ const COUNTED: [&str; 137] = [
 /// Users that every machine has.
 const EVERYWHERE: [&str; 8] = ["admin", "daemon", "git", "nobody", "postgres", "root", "service", "ubuntu"];
 
-/// Whether a number behind the word and a colon is no port.
+/// Whether a number after the word and a colon is no port.
 pub(super) fn is_counted(word: &str) -> bool {
     COUNTED.binary_search(&&*word.to_lowercase()).is_ok()
 }
@@ -189,7 +189,7 @@ pub(super) fn is_class_of_error(name: &str) -> bool {
     last.starts_with(char::is_uppercase) && is_error
 }
 
-/// `UTC`, `CEST`: letters behind a time of day.
+/// `UTC`, `CEST`: letters after a time of day.
 pub(super) fn is_time_zone(name: &str) -> bool {
     let is_upper = name.bytes().all(|byte| byte.is_ascii_uppercase());
     matches!(name, "UTC" | "GMT" | "Z") || ((3..=5).contains(&name.len()) && is_upper && name.ends_with('T'))

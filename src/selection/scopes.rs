@@ -50,7 +50,7 @@ pub(super) const WORDS: &str =
     "run, all, release, source, folder, a length of wall time such as 1m, 1h or 1d, or run,1m";
 
 impl By {
-    /// Reads what stands behind `--by`.
+    /// Reads what stands after `--by`.
     ///
     /// # Errors
     /// In words, naming what there is.

@@ -21,7 +21,7 @@ pub struct Recognised {
     pub resumption: Option<Resumption>,
     /// Of a compressed file: what tells it from others.
     pub archive: Option<Archive>,
-    /// Of a compressed file: whether something else stands behind the archive.
+    /// Of a compressed file: whether something else stands after the archive.
     pub trailing: Trailing,
 }
 

@@ -44,7 +44,7 @@ pub fn recognise(known: &[Source], file: &File, id: Option<FileId>) -> io::Resul
     Ok(None)
 }
 
-/// So many bytes behind an offset tell whether a line ended there.
+/// So many bytes after an offset tell whether a line ended there.
 pub const NEXT_LEN: u64 = 16;
 
 /// Whether what comes `next` can be read without what stands before.
@@ -57,7 +57,7 @@ fn can_go_on(tail: &[u8], next: &[u8]) -> bool {
         || next_beginning(next, 0) == Some(0)
 }
 
-/// Finds the source that the unpacked bytes of an archive go on from, if any, and gives what is behind.
+/// Finds the source that the unpacked bytes of an archive go on from, if any, and gives what is after.
 /// They can only be read from their start; `open` does that.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub fn recognise_unpacked<R: Read>(
             None => &head[..source.offset as usize],
             Some(missing) => {
                 let read = read_up_to(&mut bytes, missing, &mut window);
-                // Either way the bytes are behind every offset found so far.
+                // Either way the bytes are after every offset found so far.
                 offset = source.offset;
                 // One that ends before, or is cut off, does not go on from there.
                 if !read.is_ok_and(|read| read == missing) {
@@ -96,7 +96,7 @@ pub fn recognise_unpacked<R: Read>(
     let found = loop {
         let Some(found) = all_found.pop() else { return Ok((open()?, None)) };
         let tail = &found.position.tail;
-        // That any bytes can come behind a whole line needs no look at them.
+        // That any bytes can come after a whole line needs no look at them.
         if can_go_on(tail, b"?") {
             break found;
         }
@@ -140,7 +140,7 @@ pub fn read_head(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The first bytes behind an offset, as far as they can be read.
+/// The first bytes after an offset, as far as they can be read.
 fn next_unpacked(mut bytes: impl Read, offset: u64) -> Vec<u8> {
     let mut next = Vec::new();
     if read_up_to(&mut bytes, offset, &mut next).is_ok_and(|read| read == offset) {

@@ -59,7 +59,7 @@ impl fmt::Display for State {
 pub struct Standing {
     /// What has become of the file.
     pub state: State,
-    /// Bytes behind the offset.
+    /// Bytes after the offset.
     pub lag_bytes: Option<u64>,
 }
 

@@ -83,7 +83,7 @@ pub const CHECKS: &[Check] = &[
              union all select source_id, byte_offset from builds
              union all select source_id, byte_offset from rejects
          )
-         select s.path || ': ' || count(*) || ' rows stand behind offset ' || s.offset_bytes
+         select s.path || ': ' || count(*) || ' rows stand after offset ' || s.offset_bytes
          from placed as p join sources as s on s.source_id = p.source_id
          where p.byte_offset >= s.offset_bytes
          group by s.source_id",

@@ -58,7 +58,7 @@ impl Reread {
         self.offset.min(FINGERPRINT_LEN as u64)
     }
 
-    /// Its position behind what ends with `tail`, in what begins with `head`.
+    /// Its position after what ends with `tail`, in what begins with `head`.
     pub(crate) fn position(self, head: &[u8], tail: &[u8]) -> Position {
         let known = self.known_len() as usize;
         let (head, tail) = (head[..known].to_vec(), tail[tail.len() - known..].to_vec());
@@ -328,7 +328,7 @@ pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Re
             to.written_by_s,
         ],
     )?;
-    // A stream that began before the source was to be read again goes on behind, and leaves this.
+    // A stream that began before the source was to be read again goes on after, and leaves this.
     connection.execute(
         "update rereads set offset_bytes = ?3, lines = ?4 where source_id = ?1 and offset_bytes = ?2",
         params![source_id, to.from, to.offset, to.lines],

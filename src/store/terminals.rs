@@ -11,7 +11,7 @@ use super::runs::Runs;
 use crate::journal::declare::{Declared, WriteValues};
 use crate::journal::terminal::{AttemptFailure, Terminal};
 
-/// The columns of `terminals` that stand before and behind those of the journal's row.
+/// The columns of `terminals` that stand before and after those of the journal's row.
 pub(crate) const TERMINAL_PLACE: &[&str] = &["run_id", "source_id", "byte_offset"];
 pub(crate) const TERMINAL_DERIVED: &[&str] = &[
     "extra",
@@ -22,7 +22,7 @@ pub(crate) const TERMINAL_DERIVED: &[&str] = &[
     "last_recorded",
     "retried",
 ];
-/// The columns of `attempt_failures` that stand before and behind those of the journal's entry.
+/// The columns of `attempt_failures` that stand before and after those of the journal's entry.
 pub(crate) const FAILURE_PLACE: &[&str] = &["terminal_id", "position", "run_id"];
 pub(crate) const FAILURE_DERIVED: &[&str] = &["extra", "attributed"];
 

@@ -56,8 +56,9 @@ fn issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_nothing_and_garbage_is_name
         let (plain, is_content) = given_by(&lab, "zcat", &[], &file);
         assert_eq!(is_content, !is_told, "{name}");
         let run = lab.run(&["ingest", &file]).exits(0);
-        let warning =
-            format!("warning: {file}: the archive is whole, and what stands behind it in the file is none");
+        let warning = format!(
+            "warning: {file}: the archive is whole, and what stands after it in the file is no archive"
+        );
         assert_eq!(run.stderr.contains(&warning), is_told, "{name}: {}", run.stderr);
         assert_eq!(stored(&lab), (lines(&plain), 0), "{name}");
         lab.run(&["ingest", &file]).exits(0).says("nothing new");

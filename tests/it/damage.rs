@@ -318,7 +318,7 @@ fn what_stands_behind_a_whole_row_is_rejected_alone() {
     assert_eq!(rids(&lab), ["a"]);
     let at = row("a").len() as i64;
     let reason = format!(
-        "not JSON: '}}' where a value should stand (byte {at} of the line), behind a whole row on the same line"
+        "not JSON: '}}' where a value should stand (byte {at} of the line), after a whole row on the same line"
     );
     assert_eq!(rejects(&lab), [(1, at, 2, "rejected".to_owned(), reason)]);
 }

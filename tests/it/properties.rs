@@ -546,7 +546,7 @@ fn a_file_that_was_truncated_and_rewritten_is_a_new_source_and_that_is_said() {
         let run = lab.run(&["ingest", "a.jsonl", "--format", "json"]).exits(0);
         let warning = format!(
             "warning: a.jsonl: does not hold any more what was read of it up to byte {} (truncated or \
-             rewritten): read from the start, as a new source; what stood behind that byte is lost, unless a \
+             rewritten): read from the start, as a new source; what stood after that byte is lost, unless a \
              copy of it is read\n",
             old.len()
         );

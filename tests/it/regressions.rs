@@ -243,7 +243,7 @@ fn every_check_of_verify_can_break() {
         ("update terminals set attempt_failures = null", "which counts none"),
         ("update terminals set attempts = attempts + 1", "attempts and"),
         ("update runs set first_s = first_s - 1", "its rows"),
-        ("update sources set offset_bytes = 10", "rows stand behind offset 10"),
+        ("update sources set offset_bytes = 10", "rows stand after offset 10"),
     ] {
         let lab = Lab::new();
         lab.write("j.jsonl", fixture("0.7.0-mixed-part.jsonl"));

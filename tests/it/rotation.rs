@@ -102,7 +102,7 @@ fn assert_holds(lab: &Lab, terminals: i64, events: i64) {
 fn lost(name: &str, offset: usize) -> String {
     format!(
         "warning: {name}: does not hold any more what was read of it up to byte {offset} (truncated or rewritten): \
-         read from the start, as a new source; what stood behind that byte is lost, unless a copy of it is read\n"
+         read from the start, as a new source; what stood after that byte is lost, unless a copy of it is read\n"
     )
 }
 

@@ -56,7 +56,7 @@ pub(super) fn sort(rows: &mut [Row], terms: &[Term], is_redacted: &[bool]) {
     let Some((term, rest)) = terms.split_first() else { return };
     let (column, is_text) = (term.column, |cell: &Value| matches!(cell, Value::Text(_)));
     if is_redacted[column] {
-        // What is no name, null above all, stays before or behind the names.
+        // What is no name, null above all, stays before or after the names.
         let others_first = rows.first().is_some_and(|row| !is_text(&row[column]));
         let place = |row: &Row| is_text(&row[column]) == others_first;
         rows.sort_by(|one, other| {
