@@ -163,7 +163,7 @@ fn insert(journal: &Path, database: &Path) -> (Size, Timed) {
         }
         writer.terminals(&terminals).unwrap();
         let offset = rows.len() as u64;
-        let reached = sources::Progress {
+        let reached = sources::Reached {
             path: "journal",
             file: None,
             from: 0,

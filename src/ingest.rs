@@ -7,15 +7,15 @@
 mod blocks;
 mod follow;
 mod followed;
-mod look;
+mod loader;
 mod notes;
 mod open;
+mod plan;
 mod reading;
 mod retry;
 mod sharing;
 mod stdin;
 mod summary;
-mod taking;
 mod times;
 
 use std::path::Path;
@@ -26,8 +26,8 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 pub use follow::follow;
-use look::{Look, Renamed, look_at_all};
 pub use notes::Note;
+use plan::{Plan, Renamed, plan_all};
 pub use reading::BATCH_LINES;
 use reading::Reading;
 pub use retry::{Retried, Unreadable, retry};
@@ -93,41 +93,41 @@ pub fn ingest(
 ) -> Result<Summary> {
     let started = Instant::now();
     let mut summary = Summary::default();
-    let looks: Vec<Result<Look>> = look_at_all(database, inputs, options)?;
-    let must_write = looks.iter().any(|look| matches!(look, Ok(Look::New)));
+    let plans: Vec<Result<Plan>> = plan_all(database, inputs, options)?;
+    let must_write = plans.iter().any(|plan| matches!(plan, Ok(Plan::New)));
     let connection = must_write.then(|| store::open_to_write(database, options.busy_timeout)).transpose()?;
     let location = connection.as_ref().map(|_| Location::of(database)).transpose()?;
     let mut writer = connection.as_ref().map(Writer::new).transpose()?;
     let mut outcome = Ok(());
     let (mut archives, mut renamed) = (Vec::new(), Vec::new());
     let mut sharing = Sharing::default();
-    for (input, look) in inputs.iter().zip(looks) {
+    for (input, look) in inputs.iter().zip(plans) {
         if stop.load(Ordering::Relaxed) {
             summary.is_interrupted = true;
             break;
         }
         let report = match (look, &mut writer) {
             // A file that was renamed is known by its new name from now on.
-            (Ok(Look::New | Look::Renamed(..)), Some(writer)) => {
+            (Ok(Plan::New | Plan::Renamed(..)), Some(writer)) => {
                 let notes = &mut summary.notes;
                 sharing.end_before(input, writer).and_then(|()| {
                     Reading::new(input, options, stop, watcher, writer, notes, &mut sharing).read()
                 })
             }
-            (Ok(Look::OldArchive(report, archive, source_id)), _) => {
+            (Ok(Plan::OldArchive(report, archive, source_id)), _) => {
                 archives.push((archive, source_id, open::stored_name(input)));
                 Ok((report, None))
             }
-            (Ok(Look::Renamed(report, to)), None) => {
+            (Ok(Plan::Renamed(report, to)), None) => {
                 renamed.push(to);
                 watcher.skipped(report.resumed_at + report.counters.pending_bytes);
                 Ok((report, None))
             }
-            (Ok(Look::Old(report)), _) => {
+            (Ok(Plan::Old(report)), _) => {
                 watcher.skipped(report.resumed_at + report.counters.pending_bytes);
                 Ok((report, None))
             }
-            (Ok(Look::New), None) => unreachable!("a writer was opened for new lines"),
+            (Ok(Plan::New), None) => unreachable!("a writer was opened for new lines"),
             (Err(failure), _) => {
                 summary.failures.push(failure);
                 continue;
@@ -164,7 +164,7 @@ pub fn ingest(
         None => outcome?,
     }
     if !must_write {
-        store::settle(database)?;
+        store::leave_wal(database)?;
     }
     if !archives.is_empty() || !renamed.is_empty() {
         remember(database, &archives, &renamed, options);

@@ -13,7 +13,7 @@
 //! | spans and clocks of runs, and their builds | `store::runs`, `store::inference` | how lines are read |
 //! | runs that were forgotten | [`store::forgotten`] | how lines are read |
 //! | when events happened, and the wall clock of each run | `store::places`, `store::wall` | how lines are read |
-//! | counts kept for the common questions | `store::kept` | how lines are read |
+//! | counts kept for the common questions | `store::rollups` | how lines are read |
 //! | which file is which: goes on, renamed, rewritten, an archive, seen before | [`sources`] | what is in a row |
 //! | how far each was read | [`store::sources`], [`store::archives`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |

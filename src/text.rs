@@ -4,6 +4,7 @@
 //! hold what moves a cursor, hides or reorders other text.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -193,6 +194,21 @@ pub fn wall_time(unix_s: f64) -> Option<String> {
     let time = chrono::DateTime::from_timestamp(unix_s.floor() as i64, 0)?;
     let text = time.format("%Y-%m-%dT%H:%M:%SZ").to_string();
     (text.len() == 20).then_some(text)
+}
+
+/// A 95 % interval with both ends, as people read it beside a value.
+pub fn interval(low: impl Display, high: impl Display) -> String {
+    format!("(95 %: {low} to {high})")
+}
+
+/// An interval of which an end may be missing; none where both are.
+pub fn interval_or_bound(low: Option<String>, high: Option<String>) -> Option<String> {
+    Some(match (low, high) {
+        (Some(low), Some(high)) => interval(low, high),
+        (Some(low), None) => format!("(at least {low}; no upper end)"),
+        (None, Some(high)) => format!("(at most {high}; no lower end)"),
+        (None, None) => return None,
+    })
 }
 
 #[cfg(test)]

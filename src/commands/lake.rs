@@ -12,7 +12,7 @@ use crate::cli::{Export, Global, Lake, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lake::check;
-use crate::lake::export::{self, Report};
+use crate::lake::export::{self, Exported};
 use crate::lake::manifest::MANIFEST;
 use crate::output::stdout::stdout;
 use crate::store;
@@ -59,7 +59,7 @@ pub(super) fn export(global: &Global, flags: &Export) -> Result<Exit> {
 }
 
 /// Says what an export did.
-pub(super) fn tell(report: &Report, folder: &Path, teller: Teller) {
+pub(super) fn tell(report: &Exported, folder: &Path, teller: Teller) {
     let shown = folder.as_text();
     for warning in &report.warnings {
         teller.warn(&format!("{shown}: {warning}"));
@@ -91,7 +91,7 @@ fn check_lake(global: &Global, folder: &Path) -> Result<Exit> {
         teller.note(&format!("there is no database at {database}: the counts were not compared with one"));
     }
     if report.wrong.is_empty() {
-        let check::Report { runs, files, rows, bytes, .. } = report;
+        let check::Checked { runs, files, rows, bytes, .. } = report;
         teller.note(&format!(
             "{shown}: {runs} runs, {files} files, {rows} rows, {bytes} bytes, all as they should be"
         ));

@@ -15,7 +15,7 @@ use crate::query::solve::{Given, Solved, Tried, solve, try_targets};
 use crate::query::{caveats, params};
 use crate::selection::Selection;
 use crate::store::{self, slos};
-use crate::text::{SPEAKS_FOR, escaped, full, rounded};
+use crate::text::{SPEAKS_FOR, escaped, full, interval, rounded};
 
 impl Subcommand for Slo {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -197,7 +197,7 @@ fn in_words(solved: &Solved, given: Given, wanted: f64) -> String {
         );
     };
     let interval = match (solved.low, solved.high) {
-        (Some(low), Some(high)) => format!(" (95 %: {} to {})", rounded(low), rounded(high)),
+        (Some(low), Some(high)) => format!(" {}", interval(rounded(low), rounded(high))),
         (Some(low), None) => format!(", at least {} s; no upper end", rounded(low)),
         (None, Some(high)) => format!(", at most {} s; no lower end", rounded(high)),
         (None, None) => "; no ends".to_owned(),

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use anyhow::{Context, Result};
 
 use super::blocks::{Block, Blocks, Next};
+use super::loader::Loader;
 use super::notes::Note;
 use super::open::{Opened, lost, stored_name};
 use super::sharing::{PAUSE, Sharing};
-use super::taking::Taking;
 use super::{Counters, FileReport, Options, Watcher, stdin, times};
 use crate::failure::{Kind, kind_of};
 use crate::journal::files;
@@ -305,11 +305,11 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             }
         };
         self.writer.enter(source_id)?;
-        let mut taking = Taking::new(self.writer, self.notes, self.refuses_bad_lines_of());
+        let mut loader = Loader::new(self.writer, self.notes, self.refuses_bad_lines_of());
         // A line of which the other has read the beginning is taken whole.
         let lines = block.lines().filter(|(line, _)| line.offset + line.len >= from);
-        let taken = taking.take(lines, &mut progress.counters);
-        self.met_row |= taking.met_row;
+        let taken = loader.take(lines, &mut progress.counters);
+        self.met_row |= loader.met_row;
         if let Err(error) = taken {
             // Nothing of a file with a bad line is kept, files before it are.
             if kind_of(&error) == Some(Kind::BadLine) {
@@ -382,7 +382,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
 
     /// Saves what was read since the last commit; so many bytes.
     fn save(&mut self, progress: &mut Progress) -> Result<u64> {
-        let reached = sources::Progress {
+        let reached = sources::Reached {
             path: &progress.path,
             file: progress.file,
             from: progress.committed.offset,

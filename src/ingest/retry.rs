@@ -11,7 +11,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::taking::Taking;
+use super::loader::Loader;
 use super::{Counters, Note};
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::pieces::{Content, PieceKind, is_of_a_part, read_line};
@@ -158,7 +158,7 @@ impl Retry<'_> {
         }
         rejects::remove(writer.connection(), source_id, entry.byte_offset)?;
         let forgotten = counters.forgotten;
-        Taking::new(writer, &mut self.retried.notes, None).take([(line, &content)].into_iter(), counters)?;
+        Loader::new(writer, &mut self.retried.notes, None).take([(line, &content)].into_iter(), counters)?;
         if counters.forgotten > forgotten {
             writer.reject(&Reject {
                 kind: RejectKind::Rejected,

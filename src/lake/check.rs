@@ -17,7 +17,7 @@ use crate::text::PathText;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct Checked {
     /// Files of the manifest.
     pub files: usize,
     /// Rows and bytes that they should have.
@@ -36,7 +36,7 @@ pub struct Report {
 ///
 /// # Errors
 /// When there is no lake, it is a newer version's, or something cannot be read.
-pub fn check(folder: &Path, connection: Option<&Connection>) -> Result<Report> {
+pub fn check(folder: &Path, connection: Option<&Connection>) -> Result<Checked> {
     let Some(manifest) = Manifest::read(folder)? else {
         return Err(Failure::usage(format!(
             "there is no lake in {}: it has no {MANIFEST}, which `narwhal-jq export lake --dir DIR` writes",
@@ -44,7 +44,7 @@ pub fn check(folder: &Path, connection: Option<&Connection>) -> Result<Report> {
         ))
         .into());
     };
-    let mut report = Report::default();
+    let mut report = Checked::default();
     if is_unfinished(folder)? {
         let shown = folder.as_text();
         report.wrong.push(format!(
@@ -119,7 +119,7 @@ fn rows_of(run: &RunEntry, table: Table) -> u64 {
     }
 }
 
-fn check_database(connection: &Connection, manifest: &Manifest, report: &mut Report) -> Result<()> {
+fn check_database(connection: &Connection, manifest: &Manifest, report: &mut Checked) -> Result<()> {
     let stored = runs(connection)?;
     let in_lake: BTreeMap<&str, &RunEntry> = manifest.runs().map(|run| (run.run.as_str(), run)).collect();
     let (mut behind, mut missing) = (0, 0);

@@ -27,7 +27,7 @@ const UNKNOWN: &str = "unknown";
 
 /// What an export did.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct Exported {
     /// The days that were written, each with its rows by table.
     pub written: Vec<Written>,
     /// How many of the days asked for were as they should be.
@@ -57,7 +57,7 @@ pub fn export(
     folder: &Path,
     is_chosen: impl Fn(&StoredRun) -> bool,
     redactor: Option<&Redactor>,
-) -> Result<Report> {
+) -> Result<Exported> {
     let source = Source::new(connection, redactor)?;
     let mut folder = source.take(folder)?;
     let mut chosen = runs(connection)?;
@@ -122,7 +122,7 @@ impl<'s> Source<'s> {
     }
 
     /// Writes the days of these runs, in the order of their names, and the other tables.
-    pub(super) fn write(&self, folder: &mut Folder, chosen: &[StoredRun]) -> Result<Report> {
+    pub(super) fn write(&self, folder: &mut Folder, chosen: &[StoredRun]) -> Result<Exported> {
         check_run_keys(&folder.manifest, chosen)?;
         let mut days: BTreeMap<String, Vec<&StoredRun>> = BTreeMap::new();
         for run in chosen {
@@ -132,7 +132,7 @@ impl<'s> Source<'s> {
         if days.is_empty() && folder.manifest.days.is_empty() {
             days.insert(format!("day={UNKNOWN}"), Vec::new());
         }
-        let mut report = Report::default();
+        let mut report = Exported::default();
         self.write_tables(folder, chosen).context("cannot write the tables that are whole")?;
         for (name, chosen) in days {
             let written = self.write_day(folder, &name, &chosen, &mut report);
@@ -149,7 +149,7 @@ impl<'s> Source<'s> {
         folder: &mut Folder,
         name: &str,
         chosen: &[&StoredRun],
-        report: &mut Report,
+        report: &mut Exported,
     ) -> Result<()> {
         let before = folder.manifest.day(name).cloned();
         let is_there = before.as_ref().map(|day| folder.is_there(day)).transpose()?.unwrap_or(false);

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::export::{Report, Source, day_name};
+use super::export::{Exported, Source, day_name};
 use super::file::made;
 use super::folder::Folder;
 use super::manifest::{RunEntry, TABLES, Unit};
@@ -18,7 +18,7 @@ use crate::text::PathText;
 /// Runs that are in a lake as they are in the database. Nobody else writes into the lake while this lives.
 pub struct Moved {
     /// What the export did.
-    pub report: Report,
+    pub report: Exported,
     /// How many rows were read back, and found equal.
     pub rows: u64,
     entries: Vec<RunEntry>,

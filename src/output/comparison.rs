@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::query::compare::{Comparison, Family, Pair};
 use crate::query::figures::Figure;
 use crate::statistics::Verdict;
-use crate::text::{escaped, grouped, short, wrapped};
+use crate::text::{self, escaped, grouped, short, wrapped};
 
 /// So many figures stand on the first screen; the rest with `--all`.
 const MAX_SHOWN: usize = 6;
@@ -108,7 +108,9 @@ fn attainment(comparison: &Comparison, found: &[&Pair]) -> Option<String> {
         let measured = pair.sides[at].and_then(|figure| figure.measured());
         measured.map_or_else(
             || "unknown".to_owned(),
-            |found| format!("{} (95 %: {} to {})", short(found.value), number(found.low), number(found.high)),
+            |found| {
+                format!("{} {}", short(found.value), text::interval(number(found.low), number(found.high)))
+            },
         )
     };
     let detectable = pair.difference.and_then(|difference| difference.detectable).map(short);
@@ -173,12 +175,8 @@ fn of_what(pair: &Pair) -> &'static str {
 
 fn interval(pair: &Pair) -> String {
     let Some(found) = pair.difference else { return String::new() };
-    match (found.low, found.high) {
-        (Some(low), Some(high)) => format!("(95 %: {} to {})", short(low), short(high)),
-        (Some(low), None) => format!("(at least {}; no upper end)", short(low)),
-        (None, Some(high)) => format!("(at most {}; no lower end)", short(high)),
-        (None, None) => "(no interval)".to_owned(),
-    }
+    let found = text::interval_or_bound(found.low.map(short), found.high.map(short));
+    found.unwrap_or_else(|| "(no interval)".to_owned())
 }
 
 /// What could have been seen, what could not be judged, and what it all speaks for.

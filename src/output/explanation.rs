@@ -5,7 +5,7 @@ use std::io::{Result, Write};
 use crate::query::explain::{Event, Explanation, Named, Side, StretchPart, Value};
 use crate::query::scoring::{Policy, Slo};
 use crate::statistics::SHOWN;
-use crate::text::{SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, wrapped};
+use crate::text::{self, SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, wrapped};
 
 /// What the page says beside the explanation.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
     page.labelled("baseline", &format!("{}: {}", asked.against, span(&found.baseline)));
     page.labelled("", &share(&found.baseline));
     page.blank();
-    let interval = format!("(95 %: {} to {})", whole(found.low), whole(found.high));
+    let interval = text::interval(whole(found.low), whole(found.high));
     let counts = format!(
         "{} missed, about {} expected at the baseline's rate",
         grouped(found.misses),
@@ -124,9 +124,9 @@ fn nothing(page: &mut Page, found: &Explanation, counts: &str) {
     page.text(0, &format!("nothing to explain: {counts}"));
     let z = found.z.unwrap_or_default();
     let interval = if found.extra < 0.0 {
-        format!("{} (95 %: {} to {})", more(found.extra), more(found.low), more(found.high))
+        format!("{} {}", more(found.extra), text::interval(more(found.low), more(found.high)))
     } else {
-        format!("{} extra misses (95 %: {} to {})", whole(found.extra), whole(found.low), whole(found.high))
+        format!("{} extra misses {}", whole(found.extra), text::interval(whole(found.low), whole(found.high)))
     };
     let why = if z <= -SHOWN && found.high < 0.0 {
         "the window fared better than the baseline".to_owned()
@@ -166,10 +166,9 @@ fn share(side: &Side) -> String {
         )
     });
     format!(
-        "attainment {} (95 %: {} to {}); {} requests that count like {} independent ones{}",
+        "attainment {} {}; {} requests that count like {} independent ones{}",
         thousandths(side.attainment),
-        thousandths(side.attainment_low),
-        thousandths(side.attainment_high),
+        text::interval(thousandths(side.attainment_low), thousandths(side.attainment_high)),
         grouped(side.scored),
         whole(side.independent),
         rests.unwrap_or_default()

@@ -67,8 +67,6 @@ impl Percentile {
 /// The least value at or below which so large a share of all values lies, as a percentile of any share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Least {
-    /// How many values are needed: the value is the smallest with so many at or below it.
-    pub rank: u64,
     /// The value; infinite when it lies among such.
     pub value: f64,
     /// The number n of values.
@@ -103,7 +101,7 @@ impl Least {
         let value = ordered.at_rank(rank);
         let middle = |independent| binomial::middle_of_share(independent, wanted);
         let Ends { independent, low, high, .. } = Ends::of(value, in_order, &mut ordered, middle);
-        Some(Self { rank: rank as u64, value, rows: rows as u64, independent, low, high })
+        Some(Self { value, rows: rows as u64, independent, low, high })
     }
 }
 
@@ -233,7 +231,7 @@ mod tests {
             }
         }
         let least = Least::of(&spread(), 0.999).expect("there are values");
-        assert_eq!((least.rank, least.value, least.high), (999, 1.007, None));
+        assert_eq!((least.value, least.high), (1.007, None));
         assert_eq!(Least::of(&[3.0, f64::INFINITY], 0.51).map(|least| least.value), Some(f64::INFINITY));
         assert_eq!(Least::of(&[3.0, f64::INFINITY], 0.5).map(|least| least.value), Some(3.0));
         assert_eq!(Least::of(&[], 0.5), None);

@@ -13,13 +13,13 @@ pub mod events;
 pub mod export;
 pub mod forgotten;
 mod inference;
-mod kept;
 pub mod known;
 pub mod lake;
 pub mod location;
 mod moved;
 mod places;
 pub mod rejects;
+mod rollups;
 pub mod rows;
 mod runs;
 pub mod schema;
@@ -286,7 +286,7 @@ pub fn close(connection: Connection) -> Result<()> {
 ///
 /// # Errors
 /// When SQLite cannot write what is left.
-pub fn settle(path: &Path) -> Result<()> {
+pub fn leave_wal(path: &Path) -> Result<()> {
     let mut header = [0; 20];
     let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
     // Bytes 18 and 19 of the file format: 2 is write-ahead mode.

@@ -9,8 +9,8 @@ use super::attempts::Attempts;
 use super::current::CurrentSource;
 use super::forgotten;
 use super::inference::Home;
-use super::kept::Kept;
 use super::places::{self, Changed, LateGaps, RunIn, Writing};
+use super::rollups::Rollups;
 use super::wall::{Bounds, Estimate};
 use crate::journal::terminal::Terminal;
 
@@ -29,7 +29,7 @@ pub(super) struct Run {
     /// Its rows in that source, as events need to know them.
     pub writing: Writing,
     /// What the rows since the last commit add to its counts.
-    pub kept: Kept,
+    pub rollups: Rollups,
 }
 
 impl Run {
@@ -271,9 +271,9 @@ impl<'c> Runs<'c> {
         for at in row.attempt_failures.iter().flatten().filter_map(|entry| entry.at) {
             run.cover(at);
         }
-        run.kept.count(row, attempts);
-        if run.kept.is_much() {
-            std::mem::take(&mut run.kept).save(connection, run_in.run_id)?;
+        run.rollups.count(row, attempts);
+        if run.rollups.is_much() {
+            std::mem::take(&mut run.rollups).save(connection, run_in.run_id)?;
         }
         Ok(())
     }
@@ -332,7 +332,7 @@ impl<'c> Runs<'c> {
                 let dropped = save_clocks(self.connection, run_id, times, file, changed)?;
                 notices.extend(dropped);
             }
-            std::mem::take(&mut run.kept).save(self.connection, run_id)?;
+            std::mem::take(&mut run.rollups).save(self.connection, run_id)?;
         }
         Ok(notices)
     }

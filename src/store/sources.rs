@@ -287,7 +287,7 @@ pub fn relocate_from(
 
 /// How far a batch has brought a source.
 #[derive(Debug)]
-pub struct Progress<'p> {
+pub struct Reached<'p> {
     /// The name it is read under.
     pub path: &'p str,
     /// The file it is read from.
@@ -310,7 +310,7 @@ pub struct Progress<'p> {
 ///
 /// # Errors
 /// When the database cannot be written.
-pub fn advance(connection: &Connection, source_id: i64, to: &Progress<'_>) -> Result<()> {
+pub fn advance(connection: &Connection, source_id: i64, to: &Reached<'_>) -> Result<()> {
     connection.execute(
         "update sources
          set path = ?2, device = ?3, inode = ?4, offset_bytes = ?5, lines = ?6, head_hash = ?7, tail_hash = ?8,

@@ -16,7 +16,7 @@ pub use super::current::Stored;
 use super::events::{self, EVENT_COLUMNS};
 use super::places;
 use super::runs::Runs;
-use super::sources::{self, Progress};
+use super::sources::{self, Reached};
 use super::terminals::{Placed, Terminals};
 use crate::journal::build::Build;
 use crate::journal::declare::WriteValues;
@@ -190,7 +190,7 @@ impl<'c> Writer<'c> {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn save(&mut self, read: &Progress<'_>) -> Result<Vec<String>> {
+    pub fn save(&mut self, read: &Reached<'_>) -> Result<Vec<String>> {
         let notices = self.runs.save(read.written_by_s)?;
         self.save_source()?;
         sources::advance(self.connection, self.source.source_id, read)?;

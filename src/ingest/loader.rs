@@ -17,7 +17,7 @@ use crate::store::terminals::TOGETHER;
 use crate::store::write::{Reject, RejectKind, Stored, Writer};
 
 /// Takes lines of the writer's current source.
-pub(super) struct Taking<'t, 'c> {
+pub(super) struct Loader<'t, 'c> {
     writer: &'t mut Writer<'c>,
     notes: &'t mut BTreeMap<Note, u64>,
     /// Of a strict ingest: the name of the input whose first bad line ends it.
@@ -26,7 +26,7 @@ pub(super) struct Taking<'t, 'c> {
     pub met_row: bool,
 }
 
-impl<'t, 'c> Taking<'t, 'c> {
+impl<'t, 'c> Loader<'t, 'c> {
     /// Rows go to the writer, what is unknown in them to the notes.
     pub(super) fn new(
         writer: &'t mut Writer<'c>,

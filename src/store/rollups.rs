@@ -36,7 +36,7 @@ impl Leg {
 
 /// What rows of one run add to its counts.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct Rollups {
     requests: u64,
     completed: i64,
     /// Requests that ended otherwise, by their terminal.
@@ -68,7 +68,7 @@ impl LegCounts {
     }
 }
 
-impl Kept {
+impl Rollups {
     /// Counts a terminal that was stored. Legs are those of the view `legs`.
     pub(super) fn count(&mut self, row: &Terminal<'_>, attempts: &Attempts) {
         let terminal = row.terminal.as_deref().unwrap_or_default();

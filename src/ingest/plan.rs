@@ -17,7 +17,7 @@ use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Source};
 
 /// What an input holds for this call.
-pub(super) enum Look {
+pub(super) enum Plan {
     /// At least one whole line to read.
     New,
     /// Nothing to read.
@@ -50,7 +50,7 @@ impl Renamed {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(super) fn look_at_all(database: &Path, inputs: &[Input], options: &Options) -> Result<Vec<Result<Look>>> {
+pub(super) fn plan_all(database: &Path, inputs: &[Input], options: &Options) -> Result<Vec<Result<Plan>>> {
     let connection = open_to_look(database, options)?;
     let known = match &connection {
         Some(connection) => {
@@ -93,9 +93,9 @@ fn look_at(
     connection: Option<&Connection>,
     known: &[Source],
     options: &Options,
-) -> Result<Look> {
+) -> Result<Plan> {
     let Input::File(path) = input else {
-        return Ok(Look::New);
+        return Ok(Plan::New);
     };
     let cannot = || format!("cannot read {}", input.label());
     let (file, metadata) = files::open(path).with_context(cannot)?;
@@ -109,7 +109,7 @@ fn look_at(
     if let Some(connection) = connection
         && let Some(source) = read_archive(&file, connection, known).with_context(cannot)?
     {
-        return Ok(Look::Old(report(source.offset, 0, !source.has_rows)));
+        return Ok(Plan::Old(report(source.offset, 0, !source.has_rows)));
     }
     let recognised = Recognised::of(file, &metadata, known).with_context(cannot)?;
     let renamed = recognised.renamed().map(|source| Renamed {
@@ -122,13 +122,13 @@ fn look_at(
     let offset = opened.resumption.as_ref().map_or(0, |from| from.position.offset);
     let mut rest = Lines::new(opened.bytes, opened.ending);
     if rest.next_line().with_context(cannot)?.is_some() {
-        return Ok(Look::New);
+        return Ok(Plan::New);
     }
     let source = opened.resumption.map(|from| from.source);
     let report = report(offset, rest.pending_bytes(), source.as_ref().is_some_and(|source| !source.has_rows));
     Ok(match (opened.archive, source, renamed) {
-        (Some(archive), Some(source), _) => Look::OldArchive(report, archive, source.source_id),
-        (None, Some(_), Some(renamed)) => Look::Renamed(report, renamed),
-        _ => Look::Old(report),
+        (Some(archive), Some(source), _) => Plan::OldArchive(report, archive, source.source_id),
+        (None, Some(_), Some(renamed)) => Plan::Renamed(report, renamed),
+        _ => Plan::Old(report),
     })
 }
