@@ -341,7 +341,7 @@ fn issue_13_7_short_lines_within_an_archive_are_part_of_its_one_reject() {
 fn issue_13_7_redact_says_what_ingest_says_of_what_stands_behind_an_archive() {
     let lab = Lab::new();
     lab.write("j.jsonl.gz", [&gzip(&fixture("given/five.jsonl"))[..], b"garbage"].concat());
-    let warning = "warning: j.jsonl.gz: the archive is whole, and what stands behind it in the file is none: that was not read";
+    let warning = "warning: j.jsonl.gz: the archive is whole, and what stands after it in the file is no archive: that was not read";
     lab.run(&["ingest", "j.jsonl.gz"]).exits(0).says(warning);
     lab.run(&["redact", "j.jsonl.gz", "-o", "out.jsonl"]).exits(0).says(warning);
     let checked = lab.run(&["redact", "--check", "j.jsonl.gz"]).exits(1);
