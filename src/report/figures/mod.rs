@@ -193,8 +193,6 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: Asked) -> Result<Figures> {
         }
         each.keep("attainment", reader.ask("attainment", &by_run, &given)?);
     }
-    worst(reader, &whole, &given, &mut all)?;
-
     let mut series = series::series(reader, &axis, &runs, &given, asked.targets.is_some(), &buckets)?;
     let load = load::load(reader, (&whole, &axis, &runs), &given, asked.targets.is_some(), &series)?;
     whole.install(reader.connection)?;
@@ -215,6 +213,7 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: Asked) -> Result<Figures> {
         },
     )?;
     series.add_intervals(&survey);
+    worst(reader, (&whole, &survey), &given, &mut all)?;
     let mut fleet = fleet::fleet(reader, &by_run, &axis, &runs, &each, &mut series)?;
     let names = fleet::names(reader, &survey);
     fleet.choose_rows(&names);
@@ -257,16 +256,20 @@ const TOGETHER: [&str; 7] =
 /// So many requests stand in each list of the worst.
 pub(super) const WORST: usize = 8;
 
+/// The slowest are asked for at their arrivals only: to look for them among all requests twice would be a reading more
+/// each.
 fn worst(
     reader: &mut Reader<'_>,
-    whole: &Selection,
+    (whole, survey): (&Selection, &Survey),
     given: &[(&str, String)],
     all: &mut Answers,
 ) -> Result<()> {
-    for (name, order) in [("worst-ttft", "ttft_s"), ("worst-tpot", "tpot_s")] {
+    for ((name, order), slowest) in
+        [("worst-ttft", "ttft_s"), ("worst-tpot", "tpot_s")].into_iter().zip(&survey.slowest)
+    {
         let mut given = given.to_vec();
         given.extend([("order", order.to_owned()), ("limit", WORST.to_string())]);
-        all.keep(name, reader.ask("requests", whole, &given)?);
+        all.keep(name, reader.ask("requests", &slowest.selection(), &given)?);
     }
     let own = |reader: &mut Reader<'_>, sql: &str| -> Result<Answer> { reader.own(sql, whole) };
     all.keep("latest-failures", own(reader, include_str!("../../../queries/report/latest-failures.sql"))?);

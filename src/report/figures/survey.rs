@@ -7,9 +7,11 @@ use anyhow::Result;
 use foldhash::fast::FixedState;
 use rusqlite::{Connection, Row};
 
+use super::WORST;
 use super::axis::Axis;
 use crate::query::ordered::{self, LegKind, Legs, Scope};
 use crate::query::scoring::{Policy, Request, Score, score};
+use crate::selection::{self, Selection};
 use crate::statistics::{Batches, Percentile};
 use crate::store::slos::Slo;
 
@@ -50,6 +52,45 @@ impl Known {
     }
 }
 
+/// Where the slowest requests are, by one measure: the largest first, equal ones by run and arrival.
+#[derive(Debug, Default)]
+pub(in crate::report) struct Slowest(Vec<Place>);
+
+/// Where a request is: its measure, the number of its run in the order of `runs`, that run's key, its arrival.
+type Place = (f64, usize, i64, f64);
+
+impl Slowest {
+    /// Those before `WORST` others are kept.
+    fn take(&mut self, place: Place) {
+        let at = self.0.partition_point(|kept| {
+            let order =
+                place.0.total_cmp(&kept.0).then(kept.1.cmp(&place.1)).then(kept.3.total_cmp(&place.3));
+            order.is_le()
+        });
+        if at < WORST {
+            self.0.insert(at, place);
+            self.0.truncate(WORST);
+        }
+    }
+
+    /// The selection of their arrivals.
+    pub(in crate::report) fn selection(&self) -> Selection {
+        let mut rows: Vec<selection::Row> = self
+            .0
+            .iter()
+            .map(|(_, _, run_id, arrived)| selection::Row {
+                scope: "all".to_owned(),
+                run_id: *run_id,
+                from_s: *arrived,
+                to_s: arrived.next_up(),
+            })
+            .collect();
+        rows.sort_by(|one, other| one.run_id.cmp(&other.run_id).then(one.from_s.total_cmp(&other.from_s)));
+        rows.dedup();
+        Selection { rows, ..Selection::default() }
+    }
+}
+
 /// What was met of an engine.
 #[derive(Debug, Default)]
 pub(in crate::report) struct Engine {
@@ -83,6 +124,8 @@ pub(in crate::report) struct Survey {
     /// Attainment by band of prompt.
     pub prompts: BTreeMap<i64, Batches>,
     known: Vec<Known>,
+    /// The requests with the longest TTFT, and with the longest TPOT.
+    pub slowest: [Slowest; 2],
 }
 
 /// What the survey is of.
@@ -161,6 +204,13 @@ impl Survey {
         }
         if is_completed {
             self.completed(row, (ttft_s, tpot_s), asked)?;
+        }
+        if let Some(run) = asked.runs.get(&run_id) {
+            for (slowest, value) in self.slowest.iter_mut().zip([ttft_s, tpot_s]) {
+                if let Some(value) = value {
+                    slowest.take((value, *run, run_id, arrived));
+                }
+            }
         }
         self.percentiles(row, is_completed, first_byte_s, prompt)?;
         legs.each(row, 2, |leg| {
@@ -257,5 +307,31 @@ impl Survey {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_are_those_of_a_sort() {
+        // Many ties, in runs whose order is not that of their keys.
+        let place = |number: u32| {
+            let drawn = number.wrapping_mul(2_654_435_761) >> 16;
+            let run = (drawn / 7 % 3) as usize;
+            (f64::from(drawn % 5), run, 10 - run as i64, f64::from(number))
+        };
+        for count in [0, 3, 8, 500] {
+            let mut slowest = Slowest::default();
+            (0..count).map(place).for_each(|place| slowest.take(place));
+            let mut sorted: Vec<Place> = (0..count).map(place).collect();
+            sorted.sort_by(|one, other| {
+                other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)).then(one.3.total_cmp(&other.3))
+            });
+            sorted.truncate(WORST);
+            assert_eq!(slowest.0, sorted);
+            assert_eq!(slowest.selection().rows.len(), sorted.len());
+        }
     }
 }
