@@ -168,6 +168,19 @@ pub fn rounded(real: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The same, and read again not below the number: a limit that holds with it.
+pub fn rounded_up(real: f64) -> String {
+    let text = rounded(real);
+    if !real.is_finite() || text.parse::<f64>().is_ok_and(|read| read >= real) {
+        return text;
+    }
+    let decimals = text.split_once('.').map_or(6, |(_, decimals)| decimals.len().max(6));
+    let unit = 10_f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX));
+    let text = format!("{:.decimals$}", (real * unit).ceil() / unit);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text.parse::<f64>().is_ok_and(|read| read >= real) { text.to_owned() } else { full(real) }
+}
+
 /// A number for eyes in three significant digits, whole ones in full.
 pub fn short(real: f64) -> String {
     if real == 0.0 || !real.is_finite() {
@@ -234,6 +247,29 @@ mod tests {
             (99.96, "100"),
         ] {
             assert_eq!(short(real), shown);
+        }
+    }
+
+    #[test]
+    fn a_target_is_rounded_up() {
+        for (real, shown) in [
+            (1.99864434, "1.998645"),
+            (2.005739_7, "2.00574"),
+            (0.958, "0.958"),
+            (0.0, "0"),
+            (0.000_123_41, "0.000124"),
+            (2.0, "2"),
+            (-1.00000049, "-1"),
+        ] {
+            assert_eq!(rounded_up(real), shown);
+        }
+        let mut real = 1e-7_f64;
+        while real < 1e17 {
+            assert!(
+                rounded_up(real).parse::<f64>().is_ok_and(|read| read >= real && read <= real * 1.02),
+                "{real}"
+            );
+            real *= 1.37;
         }
     }
 

@@ -17,7 +17,7 @@ pub struct Check {
     /// What must hold
     #[command(flatten)]
     pub limits: LimitFlags,
-    /// Not judged, and so exit code 7: scopes whose newest row is older than this
+    /// A scope whose newest row is older than this is broken when its figure is, else not judged: exit code 7
     #[arg(long, value_name = "LENGTH", value_parser = crate::selection::time::length)]
     pub max_age: Option<f64>,
     /// Not judged, and so exit code 7: scopes with fewer requests

@@ -63,7 +63,7 @@ const FLAGS: [(&str, Figure, bool, &str); 5] = [
         "max-engine-failure-rate",
         Figure::EngineFailureRate,
         false,
-        "The same of every engine, prefill and decode apart; the worst is named",
+        "The same of every engine name of a scope, prefill and decode apart; the worst is named",
     ),
     (
         "max-refused-share",

@@ -14,8 +14,9 @@ use crate::query::scoring::Policy;
 use crate::query::solve::{Given, Solved, Tried, solve, try_targets};
 use crate::query::{caveats, params};
 use crate::selection::Selection;
+use crate::statistics::Least;
 use crate::store::{self, slos};
-use crate::text::{SPEAKS_FOR, escaped, full, interval, rounded};
+use crate::text::{SPEAKS_FOR, escaped, full, interval, rounded, rounded_up, wrapped};
 
 impl Subcommand for Slo {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -105,8 +106,12 @@ fn run_solve(global: &Global, flags: &Solve, teller: Teller) -> Result<Exit> {
     let mut target = open_target(&connection, None)?;
     match format {
         None => {
+            let width = target.width();
             for solved in &solved {
-                writeln!(target.writer(), "{}", escaped(&in_words(solved, given, flags.wanted)))?;
+                let words = in_words(solved, given, flags.wanted);
+                let words = escaped(&words);
+                let words = width.map_or_else(|| words.to_string(), |width| wrapped(&words, width, 2));
+                writeln!(target.writer(), "{words}")?;
             }
         }
         Some(format) => {
@@ -180,35 +185,61 @@ fn in_words(solved: &Solved, given: Given, wanted: f64) -> String {
         Given::Tpot(tpot_s) => ("TTFT", format!("TPOT {} s", rounded(tpot_s))),
         Given::Ttft(ttft_s) => ("TPOT", format!("TTFT {} s", rounded(ttft_s))),
     };
-    let Solved { scope, scored, reachable, independent, .. } = solved;
+    let Solved { scope, scored, reachable, independent, unaccounted, .. } = solved;
     if *scored == 0 {
         return format!("{scope}: no request is counted, so nothing can be said");
     }
-    let like = format!("{scored} requests that count like {independent} independent ones");
+    let uncounted = match unaccounted {
+        0 => String::new(),
+        count => format!("; the output of {count} completed ones is unknown, and they count as missed"),
+    };
+    let wanted_text = full(wanted);
     let Some(least) = solved.least else {
         let share = *reachable as f64 / *scored as f64;
         let would = solved.low.map(|low| format!("; it would be at least {} s", rounded(low)));
+        // With those of which nobody knows it might have been enough.
+        let may_be = (reachable + unaccounted) as f64 >= wanted * *scored as f64;
+        let says = if may_be {
+            format!(
+                "it cannot be known whether any {found} target would have held for {wanted_text} of the requests"
+            )
+        } else {
+            format!("no {found} target would have held for {wanted_text} of the requests")
+        };
         return format!(
-            "{scope}: no {found} target would have held for {} of the requests: with {held} and any {found} at all \
-             {reachable} of {scored} meet ({}){}",
-            full(wanted),
+            "{scope}: {says}: with {held} and any {found} at all {reachable} of {scored} meet ({}){}{uncounted}",
             rounded(share),
             would.unwrap_or_default()
         );
     };
+    let [low, high] = [0, 1].map(|at| why_missing(solved, at, found, wanted));
     let interval = match (solved.low, solved.high) {
-        (Some(low), Some(high)) => format!(" {}", interval(rounded(low), rounded(high))),
-        (Some(low), None) => format!(", at least {} s; no upper end", rounded(low)),
-        (None, Some(high)) => format!(", at most {} s; no lower end", rounded(high)),
-        (None, None) => "; no ends".to_owned(),
+        (Some(low), Some(high)) => interval(rounded(low), rounded(high)),
+        (Some(low), None) => format!("(95 %: at least {} s, no upper end: {high})", rounded(low)),
+        (None, Some(high)) => format!("(95 %: at most {} s, no lower end: {low})", rounded(high)),
+        (None, None) => format!("(95 %: no lower end: {low}; no upper end: {high})"),
     };
+    // Rounded down it would not have held.
     format!(
-        "{scope}: {found} {} s{interval} is the least that would have held for {} of the requests, with {held}: {} of \
-         {scored} meet; {like}",
-        rounded(least),
-        full(wanted),
+        "{scope}: the least {found} that would have held for {wanted_text} of the requests, with {held}, is {} s \
+         {interval}: {} of {scored} meet; {scored} requests that count like {independent} independent ones{uncounted}",
+        rounded_up(least),
         solved.met.unwrap_or_default()
     )
+}
+
+/// Why the lower end, 0, or the upper one, 1, is missing.
+fn why_missing(solved: &Solved, at: usize, found: &str, wanted: f64) -> String {
+    if !solved.too_few[at] {
+        let which = if at == 0 { "that meet any" } else { "that no" };
+        let verb = if at == 0 { "" } else { " is enough for" };
+        return format!("it lies among requests {which} {found}{verb}");
+    }
+    let needed = if at == 0 { Least::fewest_for_a_low(wanted) } else { Least::fewest_for_a_high(wanted) };
+    match needed {
+        Some(needed) => format!("that needs {needed} independent requests"),
+        None => "no number of requests gives one for all of them".to_owned(),
+    }
 }
 
 fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {

@@ -103,6 +103,20 @@ pub fn write_metrics(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
             )?;
         }
     }
+    let engines: Vec<_> =
+        checked.findings.iter().filter_map(|finding| Some((finding, finding.of.engine.as_ref()?))).collect();
+    if !engines.is_empty() {
+        let name = "narwhal_jq_check_worst_engine";
+        head(out, name, "1 for the engine and the kind of leg that the value of the limit is of.")?;
+        for (finding, (engine, leg)) in engines {
+            let (limit, scope) = (label(&finding.limit), label(&finding.scope));
+            let engine = label(engine);
+            writeln!(
+                out,
+                "{name}{{limit=\"{limit}\",scope=\"{scope}\",engine=\"{engine}\",leg=\"{leg}\"}} 1"
+            )?;
+        }
+    }
     let mut ages: Vec<(&str, f64)> = checked
         .findings
         .iter()
@@ -132,7 +146,8 @@ pub fn write_metrics(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
         (
             "narwhal_jq_check_newest_row_age_seconds",
             "Age of the newest row that was looked at.",
-            checked.age_s,
+            // A dead router must not take it away.
+            checked.newest_row_age_s(),
         ),
     ];
     for (name, help, value) in single {

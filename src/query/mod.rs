@@ -28,5 +28,6 @@ pub mod scoring;
 pub mod slices;
 pub mod solve;
 pub mod together;
+pub mod weight;
 pub mod whole;
 pub mod written;

@@ -4,6 +4,7 @@
 use anyhow::Result;
 use rusqlite::Connection;
 
+use super::caveats;
 use super::ordered::{Scope, each};
 use super::scoring::{Policy, Request, Score, score};
 use crate::statistics::{Batches, Least, Share};
@@ -35,6 +36,11 @@ pub struct Solved {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
+    /// Whether the requests are too few for a lower end, and for an upper one. An end that is missing otherwise lies
+    /// among requests that no target is enough for, or that need none.
+    pub too_few: [bool; 2],
+    /// Completed requests whose output nobody counted, so that none of them is known to meet.
+    pub unaccounted: u64,
     /// How many meet with it.
     pub met: Option<u64>,
     /// So many independent requests tell as much.
@@ -52,7 +58,17 @@ pub fn solve(
     wanted: f64,
     policy: Policy,
 ) -> Result<Vec<Solved>> {
-    scopes.iter().map(|scope| solve_scope(connection, scope, given, wanted, policy)).collect()
+    let unaccounted = match policy {
+        Policy::Router => Vec::new(),
+        Policy::Journal | Policy::Offers => caveats::without_accounting_by_scope(connection)?,
+    };
+    let solve = |scope: &Scope| {
+        let mut solved = solve_scope(connection, scope, given, wanted, policy)?;
+        let own = unaccounted.iter().find(|(name, ..)| *name == scope.name);
+        solved.unaccounted = own.map_or(0, |(.., completed)| completed.unsigned_abs());
+        Ok(solved)
+    };
+    scopes.iter().map(solve).collect()
 }
 
 fn solve_scope(
@@ -88,6 +104,8 @@ fn solve_scope(
         least: None,
         low: None,
         high: None,
+        too_few: [false; 2],
+        unaccounted: 0,
         met: None,
         independent: 0,
     };
@@ -95,6 +113,7 @@ fn solve_scope(
         solved.independent = found.independent;
         solved.low = found.low;
         solved.high = found.high;
+        solved.too_few = [found.low_rank, found.high_rank].map(|rank| rank.is_none());
         let value = found.value.max(smallest);
         if value.is_finite() {
             solved.least = Some(value);

@@ -77,9 +77,24 @@ pub struct Least {
     pub low: Option<f64>,
     /// The upper end, likewise.
     pub high: Option<f64>,
+    /// The rank of the lower end, from 1; none where the values are too few.
+    pub low_rank: Option<u64>,
+    /// The rank of the upper end, at most n; none where the values are too few.
+    pub high_rank: Option<u64>,
 }
 
 impl Least {
+    /// The fewest independent values that give an upper end for a share: 6 for a half; none for all of them.
+    pub fn fewest_for_a_high(wanted: f64) -> Option<u64> {
+        let fewest = (0.025_f64.ln() / wanted.ln()).ceil();
+        (wanted < 1.0 && fewest.is_finite()).then(|| fewest.max(1.0) as u64)
+    }
+
+    /// The fewest that give a lower end.
+    pub fn fewest_for_a_low(wanted: f64) -> Option<u64> {
+        Self::fewest_for_a_high(1.0 - wanted)
+    }
+
     /// Of values in the order of their rows, for a share above 0 to 1; none of no values.
     ///
     /// Values may be infinite, not NaN.
@@ -100,8 +115,9 @@ impl Least {
         let mut ordered = Ordered::new(in_order.to_vec());
         let value = ordered.at_rank(rank);
         let middle = |independent| binomial::middle_of_share(independent, wanted);
-        let Ends { independent, low, high, .. } = Ends::of(value, in_order, &mut ordered, middle);
-        Some(Self { value, rows: rows as u64, independent, low, high })
+        let Ends { independent, low, high, low_rank, high_rank, .. } =
+            Ends::of(value, in_order, &mut ordered, middle);
+        Some(Self { value, rows: rows as u64, independent, low, high, low_rank, high_rank })
     }
 }
 
@@ -207,6 +223,21 @@ mod tests {
                 |independent| ranks(1, binomial::middle(independent, percent).1 + 1, independent, 1000).1;
             assert!(high(fewest).is_some() && high(fewest - 1).is_none(), "{percent}");
         }
+    }
+
+    #[test]
+    fn the_fewest_values_for_the_ends_of_any_share() {
+        for share in [0.02, 0.5, 0.9, 0.99, 0.999] {
+            let ends = |independent| {
+                let (a, b) = binomial::middle_of_share(independent, share);
+                ranks(a, b + 1, independent, 10_000)
+            };
+            let fewest = Least::fewest_for_a_high(share).expect("there is one");
+            assert!(ends(fewest).1.is_some() && (fewest == 1 || ends(fewest - 1).1.is_none()), "{share}");
+            let fewest = Least::fewest_for_a_low(share).expect("there is one");
+            assert!(ends(fewest).0.is_some() && (fewest == 1 || ends(fewest - 1).0.is_none()), "{share}");
+        }
+        assert_eq!((Least::fewest_for_a_high(1.0), Least::fewest_for_a_low(1.0)), (None, Some(1)));
     }
 
     #[test]

@@ -21,9 +21,20 @@ fn four_of_five() -> Lab {
 fn a_target_equal_to_the_measured_value_holds() {
     let lab = four_of_five();
     let held = check(&lab, &[&["--min-attainment", "0.8"], &TARGETS[..]].concat()).exits(0);
-    let line = "holds      1795000000-a  attainment 0.8 (95 %: 0.376 to 0.964), at least 0.8 (4 of 5 scored met, 0 excluded)\n";
+    let line = "holds      1795000000-a  attainment 0.8 (95 %: 0.376 to 0.964), at least 0.8 (4 of 5 scored met TTFT 1 s, \
+                TPOT 1 s, policy journal; 0 excluded; rests on about 1 independent miss: one burst more or less changes it)\n";
     assert!(held.stdout.starts_with(line), "{}", held.stdout);
     assert!(held.stdout.contains("\nthe newest row is "), "{}", held.stdout);
+    // What was met, and how much it tells, as data.
+    let flags =
+        ["--min-attainment", "0.8", "--max-refused-share", "1", "--policy", "offers", "--format", "json"];
+    let data = check(&lab, &[&flags[..], &TARGETS[..]].concat()).exits(0).json();
+    let [attainment, refused] = [0, 1].map(|at| &data["limits"][at]);
+    assert_eq!(
+        ["ttft", "tpot", "policy", "independent"].map(|key| &attainment[key]),
+        [&json!(1.0), &json!(1.0), &json!("offers"), &json!(5.0)]
+    );
+    assert_eq!((&refused["ttft"], &refused["independent"]), (&json!(null), &json!(5.0)));
     let broken = check(&lab, &[&["--min-attainment", "0.800001"], &TARGETS[..]].concat()).exits(6);
     assert!(broken.stdout.starts_with("broken "), "{}", broken.stdout);
     check(&lab, &["--max-p50-ttft", "0.5"]).exits(0);
@@ -179,6 +190,11 @@ fn an_empty_window_and_too_few_requests_cannot_be_judged() {
     let limit_0 = &found["limits"][0];
     assert_eq!((&limit_0["scope"], &limit_0["verdict"]), (&json!("1795000000-a"), &json!("no data")));
     assert_eq!((&limit_0["value"], &limit_0["n"]), (&json!(null), &json!(0)));
+    // In metrics the age of the silent one stays: an alert on it must not fall silent, too.
+    let metrics = [&limit[..], &["--since", "5m", "--format", "openmetrics"]].concat();
+    let metrics = check(&lab, &metrics).exits(7).stdout;
+    let age = metrics.lines().find_map(|line| line.strip_prefix("narwhal_jq_check_newest_row_age_seconds "));
+    assert!(age.and_then(|age| age.parse::<f64>().ok()) > Some(300.0), "{metrics}");
     // Before it there was nothing that could have fallen silent.
     let found =
         check(&lab, &[&limit[..], &["--until", "2026-01-01", "--format", "json"]].concat()).exits(7).json();
@@ -323,9 +339,28 @@ fn the_worst_engine_is_named() {
     assert!(measured.contains("d2 decode, the worst of 4: 1 of 2 legs failed"), "{measured}");
     let confident = check(&lab, &["--max-engine-failure-rate", "0.1", "--confident"]).exits(6).stdout;
     assert!(confident.contains("d1 decode, the worst of 4: 30 of 100 legs failed"), "{confident}");
+    let as_json = ["--max-engine-failure-rate", "0.1", "--format", "json"];
+    let data = check(&lab, &as_json).exits(6).json();
+    assert_eq!(["engine", "leg"].map(|key| &data["limits"][0][key]), [&json!("d2"), &json!("decode")]);
+    let metrics =
+        check(&lab, &["--max-engine-failure-rate", "0.1", "--format", "openmetrics"]).exits(6).stdout;
+    let worst = format!(
+        "narwhal_jq_check_worst_engine{{limit=\"engine failure_rate\",scope=\"{RUN}\",engine=\"d2\",leg=\"decode\"}} 1\n"
+    );
+    assert!(metrics.contains(&worst), "{metrics}");
     // 31 of 404 legs of all.
     check(&lab, &["--max-failure-rate", "0.0767"]).exits(6);
     check(&lab, &["--max-failure-rate", "0.0768"]).exits(0);
+    // Names of two routers are taken together, which is said: 1 of 2 and 0 of 2.
+    let named = |run: &str, failed: u32| -> Vec<String> {
+        (900..902).map(|at| leg(at, "d2", at < failed).replace(RUN, run)).collect()
+    };
+    let lab = crate::reckoning::lab(&[named(RUN, 901), named("1795000000-b", 0)]);
+    let pooled = check(&lab, &["--max-engine-failure-rate", "0.1", "--by", "all"]).exits(6).stdout;
+    assert!(pooled.contains("d2 decode, the worst of 2: 1 of 4 legs failed"), "{pooled}");
+    assert!(pooled.contains("; engines of one name in 2 runs count as one)"), "{pooled}");
+    let single = check(&lab, &["--max-engine-failure-rate", "0.1", "--run", RUN]).exits(6).stdout;
+    assert!(!single.contains("count as one"), "{single}");
 }
 
 #[test]
@@ -350,6 +385,15 @@ fn a_burn_rate_is_broken_only_in_every_window() {
     let value = found["limits"][0]["value"].as_f64().unwrap();
     assert!((1.9..2.1).contains(&value), "{value}");
     assert_eq!(burn(&lab, "2.5").0, 0, "the long window does not burn that fast");
+    assert_eq!((&found["limits"][0]["window"], &found["limits"][0]["ttft"]), (&json!("50m"), &json!(1.0)));
+    let flags = ["--min-attainment", "0.99", "--burn", "1.5", "--windows", "50m,4m"];
+    let words = check(&lab, &[&flags[..], &TARGETS[..]].concat()).exits(6).stdout;
+    let (_, windows) = words.split_once("at most 1.5 (50m: burn ").expect("a window of each");
+    assert!(windows.contains(" scored; 4m: burn ") && windows.contains(", of "), "{words}");
+    assert!(
+        windows.contains(" scored; the least of them decides; misses of TTFT 1 s, TPOT 1 s, policy journal)"),
+        "{words}"
+    );
     // An hour ago, and over.
     let over =
         [&["--min-attainment", "0.99", "--burn", "1", "--windows", "50m,4m", "--until", "30m"], &TARGETS[..]]

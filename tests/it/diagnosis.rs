@@ -295,8 +295,10 @@ fn a_check_exits_with_6_when_something_does_not_hold() {
     assert_eq!(
         lines(held.exits(0)),
         [
-            "holds      100-a  attainment 0.6, at least 0.6 (3 of 5 scored met, 0 excluded)",
-            "holds      100-a  failure_rate 0.1, at most 0.1 (1 of 10 legs failed)",
+            "holds      100-a  attainment 0.6, at least 0.6 (3 of 5 scored met TTFT 2 s, TPOT 0.1 s, policy journal; 0 excluded; \
+             rests on about 2 independent misses: one burst more or less changes it)",
+            "holds      100-a  failure_rate 0.1, at most 0.1 (1 of 10 legs failed; \
+             rests on about 1 independent failed leg: one burst more or less changes it)",
             "holds      100-a  ttft_s p99 5, at most 5 (over 4 completed requests that count like 4, an upper end needs 368)",
         ]
     );
@@ -304,7 +306,8 @@ fn a_check_exits_with_6_when_something_does_not_hold() {
     assert_eq!(
         lines(failed.exits(6)),
         [
-            "broken     100-a  attainment 0.6, at least 0.61 (3 of 5 scored met, 0 excluded)",
+            "broken     100-a  attainment 0.6, at least 0.61 (3 of 5 scored met TTFT 2 s, TPOT 0.1 s, policy journal; 0 excluded; \
+             rests on about 2 independent misses: one burst more or less changes it)",
             "broken     100-a  ttft_s p99 5, at most 4.9 (over 4 completed requests that count like 4, an upper end needs 368)",
         ]
     );
@@ -313,7 +316,7 @@ fn a_check_exits_with_6_when_something_does_not_hold() {
     assert_eq!(
         lines(last.exits(6)),
         [
-            "broken     100-a  failure_rate 0.5, at most 0.4 (1 of 2 legs failed)",
+            "broken     100-a  failure_rate 0.5, at most 0.4 (1 of 2 legs failed; rests on about 1 independent failed leg: one burst more or less changes it)",
             "no data    100-a  ttft_s p99 unknown, at most 9 (no completed request has it)",
         ]
     );

@@ -88,8 +88,8 @@ fn it_is_said_in_words() {
     let lab = lab();
     let words = lab.run(&["slo", "solve", "--wanted", "0.95", "--tpot", "1"]).exits(0);
     let expected = format!(
-        "{RUN}: TTFT 0.958 s (95 %: 0.944 to 0.972) is the least that would have held for 0.95 of the requests, with \
-         TPOT 1 s: 950 of 1000 meet; 1000 requests that count like 1000 independent ones\n"
+        "{RUN}: the least TTFT that would have held for 0.95 of the requests, with TPOT 1 s, is 0.958 s (95 %: 0.944 to \
+         0.972): 950 of 1000 meet; 1000 requests that count like 1000 independent ones\n"
     );
     assert_eq!(words.stdout, expected);
     assert!(words.stderr.contains("speaks for conditions as in this window"));
@@ -100,11 +100,75 @@ fn it_is_said_in_words() {
         words.stdout
     );
     let words = lab.run(&["slo", "solve", "--wanted", "0.999", "--tpot", "1"]).exits(0);
+    // 0.025 = 0.999^n: 3687.04.
     assert!(
-        words.stdout.contains("; no upper end is the least") || words.stdout.contains("no upper end"),
+        words.stdout.contains("no upper end: that needs 3688 independent requests): 999 of 1000 meet"),
         "{}",
         words.stdout
     );
+    // Half of the tenth that has no TPOT is wanted: any target is enough at both ends.
+    let words = lab.run(&["slo", "solve", "--wanted", "0.05", "--ttft", "2"]).exits(0);
+    assert!(
+        words
+            .stdout
+            .contains("no lower end: it lies among requests that meet any TPOT; no upper end: it lies among"),
+        "{}",
+        words.stdout
+    );
+    // Some 550 of 1000 have a TPOT below 0.05 or none: the upper end lies among the others.
+    let words = lab.run(&["slo", "solve", "--wanted", "0.53", "--tpot", "0.05"]).exits(0);
+    assert!(
+        words.stdout.contains(" s, no upper end: it lies among requests that no TTFT is enough for): "),
+        "{}",
+        words.stdout
+    );
+}
+
+#[test]
+fn the_target_that_is_said_would_have_held() {
+    // Seven digits: rounded to six the second one would be 1.998644.
+    let ttfts = [1.5, 1.99864434, 1.9986449, 2.5, 3.0];
+    let rows = ttfts.iter().enumerate().map(|(at, ttft_s)| {
+        let more = format!("\"ttft_s\": {ttft_s}, \"output_len\": 1");
+        crate::reckoning::row(RUN, &format!("r{at}"), at as f64, &more)
+    });
+    let lab = crate::reckoning::lab(&[rows.collect()]);
+    for (wanted, said) in [("0.4", "1.998645"), ("0.6", "1.998645"), ("0.2", "1.5")] {
+        let words = lab.run(&["slo", "solve", "--wanted", wanted, "--tpot", "1"]).exits(0).stdout;
+        assert!(words.contains(&format!(" is {said} s (95 %: ")), "{words}");
+        lab.run(&["check", "--min-attainment", wanted, "--ttft", said, "--tpot", "1"]).exits(0);
+    }
+}
+
+#[test]
+fn what_nobody_counted_leaves_open_whether_a_target_would_have_held() {
+    let rows = |unknown: u32| -> Vec<String> {
+        let row = |at: u32| {
+            let more =
+                if at < unknown { "\"token_accounting\": \"unavailable\"" } else { "\"output_len\": 1" };
+            let more = format!("\"ttft_s\": 0.5, {more}");
+            let row = crate::reckoning::row(RUN, &format!("r{at:03}"), f64::from(at), &more);
+            if at < 60 { row } else { row.replace("\"completed\"", "\"failed\"") }
+        };
+        (0..100).map(row).collect()
+    };
+    let solve = |lab: &Lab, wanted: &str| {
+        lab.run(&["slo", "solve", "--wanted", wanted, "--tpot", "1"]).exits(0).stdout
+    };
+    let lab = crate::reckoning::lab(&[rows(60)]);
+    let open = "it cannot be known whether any TTFT target would have held for 0.5 of the requests: with TPOT 1 s and \
+                any TTFT at all 0 of 100 meet (0)";
+    let unknown = "; the output of 60 completed ones is unknown, and they count as missed\n";
+    let words = solve(&lab, "0.5");
+    assert!(words.contains(open) && words.ends_with(unknown), "{words}");
+    // 40 of 100 failed, whatever the others did.
+    assert!(
+        solve(&lab, "0.7").contains(": no TTFT target would have held for 0.7"),
+        "{}",
+        solve(&lab, "0.7")
+    );
+    let router = lab.run(&["slo", "solve", "--wanted", "0.5", "--tpot", "1", "--policy", "router"]).exits(0);
+    assert!(router.stdout.contains(" is 0.5 s ("), "{}", router.stdout);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::query::scoring::Policy;
 use crate::selection::Selection;
 use crate::statistics::{self, Measured};
 use crate::store::slos::Slo;
+use crate::text::rounded;
 
 /// A figure that a limit is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,8 +151,44 @@ pub struct Finding {
     pub verdict: Verdict,
     /// The figure, the limit and the counts behind it, in words.
     pub words: String,
+    /// What it is of, beside the scope.
+    pub of: Of,
     /// How far beyond the bound it is, for the worst of several.
     pub(super) beyond: f64,
+}
+
+/// What a measured figure is of and rests on, where there is more to say than the scope.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Of {
+    /// So many independent rows tell as much.
+    pub independent: Option<f64>,
+    /// The worst engine and its kind of leg.
+    pub engine: Option<(String, &'static str)>,
+    /// The targets that were met or missed, and who is scored.
+    pub targets: Option<(Slo, Policy)>,
+    /// The window that burns least, which decides.
+    pub window: Option<String>,
+}
+
+impl Of {
+    /// Adds it to a finding as data.
+    fn write(&self, finding: &mut serde_json::Value) {
+        if let Some(independent) = self.independent {
+            finding["independent"] = json!(independent);
+        }
+        if let Some((engine, leg)) = &self.engine {
+            finding["engine"] = json!(engine);
+            finding["leg"] = json!(leg);
+        }
+        if let Some((Slo { ttft_s, tpot_s, .. }, policy)) = &self.targets {
+            finding["ttft"] = json!(ttft_s);
+            finding["tpot"] = json!(tpot_s);
+            finding["policy"] = json!(policy.name());
+        }
+        if let Some(window) = &self.window {
+            finding["window"] = json!(window);
+        }
+    }
 }
 
 impl Finding {
@@ -197,7 +234,27 @@ pub struct Checked {
     pub notes: Vec<String>,
 }
 
+impl Asked {
+    /// The targets and who is scored, in words.
+    pub(super) fn targets_in_words(&self) -> String {
+        let policy = self.policy.name();
+        self.targets.as_ref().map_or_else(String::new, |Slo { ttft_s, tpot_s, .. }| {
+            format!("TTFT {} s, TPOT {} s, policy {policy}", rounded(*ttft_s), rounded(*tpot_s))
+        })
+    }
+
+    /// The same as data.
+    pub(super) fn targets_as_data(&self) -> Option<(Slo, Policy)> {
+        self.targets.clone().map(|targets| (targets, self.policy))
+    }
+}
+
 impl Checked {
+    /// How old the newest row is that was looked at: of the selection, or else of the routers that are silent in it.
+    pub fn newest_row_age_s(&self) -> Option<f64> {
+        self.age_s.or_else(|| self.findings.iter().filter_map(|finding| finding.age_s).reduce(f64::min))
+    }
+
     /// What all of it comes to: broken before anything else. Nothing that was judged does not hold.
     pub fn outcome(&self) -> Outcome {
         if self.findings.iter().any(|finding| finding.verdict == Verdict::Broken) {
@@ -227,7 +284,7 @@ impl Checked {
     /// The whole of it as data.
     pub fn as_json(&self) -> serde_json::Value {
         let limits = self.findings.iter().map(|finding| {
-            json!({
+            let mut data = json!({
                 "limit": finding.limit,
                 "scope": finding.scope,
                 "bound": finding.bound,
@@ -237,7 +294,9 @@ impl Checked {
                 "n": finding.n,
                 "verdict": finding.verdict.as_data(),
                 "age_s": finding.age_s,
-            })
+            });
+            finding.of.write(&mut data);
+            data
         });
         json!({
             "verdict": self.outcome().as_str(),

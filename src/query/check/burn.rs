@@ -6,7 +6,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 use super::judge::Judge;
-use super::{Asked, Burn, Finding};
+use super::{Asked, Burn, Finding, Found, Of};
 use crate::query::figures;
 use crate::query::ordered::{self, Scope};
 use crate::statistics::Measured;
@@ -55,13 +55,21 @@ pub(super) fn burn_findings(
         let found: Vec<Option<Burnt>> =
             windows.iter().map(|window| window.get(&scope.name).copied()).collect();
         let what = names.iter().zip(&found).map(|(name, found)| match found {
-            Some(Burnt { scored, rate, .. }) => format!("{name}: {} over {scored} scored", short(rate.value)),
+            Some(Burnt { scored, rate, .. }) => {
+                format!("{name}: burn {}, of {scored} scored", short(rate.value))
+            }
             None => format!("{name}: no data"),
         });
-        let what = what.collect::<Vec<_>>().join(", ");
+        let mut words = what.collect::<Vec<_>>().join("; ");
+        if names.len() > 1 {
+            words.push_str("; the least of them decides");
+        }
+        words.push_str(&format!("; misses of {}", asked.targets_in_words()));
         // The least of them decides: only when it is above the limit are all.
         let known = || found.iter().flatten();
-        let least = known().min_by(|one, other| one.rate.value.total_cmp(&other.rate.value));
+        let known_by_name = names.iter().zip(&found).filter_map(|(name, found)| Some((*name, (*found)?)));
+        let (window, least) =
+            known_by_name.min_by(|(_, one), (_, other)| one.rate.value.total_cmp(&other.rate.value)).unzip();
         let is_whole = found.iter().all(Option::is_some);
         let least = least.filter(|least| is_whole || least.rate.value <= burn.factor);
         let low = known().filter_map(|burnt| burnt.rate.low).reduce(f64::min);
@@ -70,7 +78,9 @@ pub(super) fn burn_findings(
         let measured = least.map(|least| Measured { value: least.rate.value, low, high });
         let is_confident = asked.is_confident;
         let judge = Judge { scope, requests, age_s: age_of(&scope.name), is_confident, asked };
-        judge.finding(limit.clone(), burn.bound(), measured, n, what)
+        let window = least.and(window).map(str::to_owned);
+        let of = Of { window, targets: asked.targets_as_data(), ..Of::default() };
+        judge.finding(limit.clone(), burn.bound(), Found { measured, n, words, of })
     });
     Ok(findings.collect())
 }

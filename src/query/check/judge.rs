@@ -1,5 +1,6 @@
 //! How one figure of one scope is held against its limit, and what is said of it.
 
+use super::Found;
 use super::asked::{Asked, Finding, Verdict};
 use crate::query::ordered::Scope;
 use crate::statistics::{self, Judgement, Measured};
@@ -20,23 +21,24 @@ impl Judge<'_> {
         &self,
         limit: String,
         bound: statistics::Limit,
-        measured: Option<Measured>,
-        n: u64,
-        what: String,
+        Found { measured, n, words: what, of }: Found,
     ) -> Finding {
         let (at, words) = in_words(bound);
         let sign = if let statistics::Limit::AtLeast(_) = bound { -1.0 } else { 1.0 };
         let (verdict, why) = self.verdict(bound, measured);
-        let value = match measured {
-            None => "unknown".to_owned(),
-            Some(Measured { value, low: None, high: None }) => shown(value, at),
-            Some(Measured { value, low, high }) => format!("{} ({})", shown(value, at), ends(low, high)),
+        let (value, at_text) = match measured {
+            None => ("unknown".to_owned(), rounded(at)),
+            Some(Measured { value, low, high }) => {
+                let (value, at) = shown(value, at);
+                let ends = ends(low, high).map(|ends| format!(" ({ends})"));
+                (format!("{value}{}", ends.unwrap_or_default()), at)
+            }
         };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-        let words = format!("{limit} {value}, {words} {} ({what}{why})", rounded(at));
+        let words = format!("{limit} {value}, {words} {at_text} ({what}{why})");
         let beyond = measured.map_or(0.0, |measured| sign * (measured.value - at));
         let (scope, age_s) = (self.scope.name.clone(), self.age_s);
-        Finding { limit, scope, bound: at, measured, n, age_s, verdict, words, beyond }
+        Finding { limit, scope, bound: at, measured, n, age_s, verdict, words, of, beyond }
     }
 
     /// What came of it, and why it was not judged.
@@ -69,21 +71,29 @@ impl Judge<'_> {
     }
 }
 
-/// A figure rounded for eyes, in full where rounding would make it look like the limit.
-fn shown(value: f64, bound: f64) -> String {
-    let text = short(value);
-    let is_told = text != short(bound) || value == bound;
-    let text = if is_told { text } else { rounded(value) };
-    if text == rounded(bound) && value != bound { full(value) } else { text }
+/// A figure and its bound, rounded for eyes: to more digits where fewer would make two that differ look alike, and to
+/// the same ones where they are equal.
+fn shown(value: f64, bound: f64) -> (String, String) {
+    if value == bound {
+        let text = if rounded(bound).parse() == Ok(bound) { rounded(bound) } else { full(bound) };
+        return (text.clone(), text);
+    }
+    if short(value) != short(bound) {
+        (short(value), rounded(bound))
+    } else if rounded(value) != rounded(bound) {
+        (rounded(value), rounded(bound))
+    } else {
+        (full(value), full(bound))
+    }
 }
 
-fn ends(low: Option<f64>, high: Option<f64>) -> String {
-    match (low, high) {
+fn ends(low: Option<f64>, high: Option<f64>) -> Option<String> {
+    Some(match (low, high) {
         (Some(low), Some(high)) => format!("95 %: {} to {}", short(low), short(high)),
         (Some(low), None) => format!("95 %: at least {}, no upper end", short(low)),
         (None, Some(high)) => format!("95 %: at most {}, no lower end", short(high)),
-        (None, None) => String::new(),
-    }
+        (None, None) => return None,
+    })
 }
 
 /// An age for people.
@@ -114,11 +124,21 @@ mod tests {
 
     #[test]
     fn a_figure_just_beyond_its_limit_does_not_look_like_it() {
-        assert_eq!(shown(0.98999999, 0.99), "0.98999999");
-        assert_eq!(shown(0.9896, 0.99), "0.9896");
-        assert_eq!(shown(0.99, 0.99), "0.99");
-        assert_eq!(shown(5.1, 5.0), "5.1");
-        assert_eq!(shown(0.85, 0.99), "0.85");
+        for (value, bound, texts) in [
+            (0.98999999, 0.99, ["0.98999999", "0.99"]),
+            (0.9896, 0.99, ["0.9896", "0.99"]),
+            (0.99, 0.99, ["0.99", "0.99"]),
+            (5.1, 5.0, ["5.1", "5"]),
+            (0.85, 0.99, ["0.85", "0.99"]),
+            // Equal ones are told in the same digits.
+            (3.398684, 3.398684, ["3.398684", "3.398684"]),
+            (0.667063020214031, 0.667063020214031, ["0.667063020214031", "0.667063020214031"]),
+            (0.667063020214031, 0.667_063_020_214_031_3, ["0.667063020214031", "0.6670630202140313"]),
+            (2.0 / 3.0, 0.6666667, ["0.6666666666666666", "0.6666667"]),
+        ] {
+            let (shown, of_bound) = shown(value, bound);
+            assert_eq!([shown.as_str(), &of_bound], texts);
+        }
     }
 
     #[test]

@@ -7,12 +7,12 @@ mod burn;
 mod judge;
 mod silent;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use rusqlite::Connection;
 
-pub use self::asked::{Asked, Burn, Checked, Figure, Finding, Limit, Outcome, Verdict};
+pub use self::asked::{Asked, Burn, Checked, Figure, Finding, Limit, Of, Outcome, Verdict};
 pub use self::judge::age_in_words;
 
 use self::burn::burn_findings;
@@ -20,8 +20,9 @@ use self::judge::Judge;
 use super::answer::ask;
 use super::caveats;
 use super::figures::{self, Gathered};
-use super::ordered;
+use super::ordered::{self, Scope};
 use super::scoring::Policy;
+use super::weight::{self, Outcomes};
 use crate::selection::Selection;
 use crate::statistics::{Judgement, Measured, Percentile, Share};
 use crate::text::short;
@@ -64,8 +65,8 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
         for (limit, findings) in
             asked.limits.iter().zip(&mut of_limit).filter(|(limit, _)| is_gathered(limit))
         {
-            let (measured, n, what) = measure(&gathered, limit, asked.is_confident);
-            let mut finding = judge.finding(limit.figure.name(), limit.bound, measured, n, what);
+            let found = measure(&gathered, limit, asked, scope);
+            let mut finding = judge.finding(limit.figure.name(), limit.bound, found);
             if limit.figure == Figure::Attainment && unaccounted.contains(&scope.name) {
                 finding.leave_open("token accounting is unavailable: whether all of them met is not known");
             }
@@ -89,7 +90,8 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
                 None => "no request".to_owned(),
             };
             let limit = asked.limits[place];
-            of_limit[place].push(judge.finding(limit.figure.name(), limit.bound, measured, requests, what));
+            let found = Found { measured, n: requests, words: what, of: Of::default() };
+            of_limit[place].push(judge.finding(limit.figure.name(), limit.bound, found));
         }
     }
     if let Some(burn) = &asked.burn {
@@ -109,69 +111,95 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
 }
 
 /// A figure of a scope, how much it is of, and that in words.
-fn measure(gathered: &Gathered, limit: &Limit, is_confident: bool) -> (Option<Measured>, u64, String) {
+struct Found {
+    measured: Option<Measured>,
+    n: u64,
+    words: String,
+    of: Of,
+}
+
+impl Found {
+    fn nothing(words: impl Into<String>) -> Self {
+        Self { measured: None, n: 0, words: words.into(), of: Of::default() }
+    }
+
+    /// A share of rows whose outcomes are called so; `words` name its hits.
+    fn share(share: &Share, words: &str, outcomes: Outcomes) -> Self {
+        let words = format!("{words}{}", weight::in_words(share, outcomes));
+        let of = Of { independent: Some(share.independent()), ..Of::default() };
+        Self { measured: Some(share.measured()), n: share.rows, words, of }
+    }
+
+    fn legs(share: &Share, before: &str) -> Self {
+        let words = format!("{before}{} of {} legs failed", share.hits, share.rows);
+        Self::share(share, &words, Outcomes::FAILED)
+    }
+}
+
+fn measure(gathered: &Gathered, limit: &Limit, asked: &Asked, scope: &Scope) -> Found {
     match limit.figure {
         Figure::Attainment => {
             let excluded = gathered.requests() - gathered.scored();
-            match gathered.attainment() {
-                None => (None, 0, format!("nothing scored, {excluded} excluded")),
-                Some(share) => {
-                    let words = format!("{} of {} scored met, {excluded} excluded", share.hits, share.rows);
-                    (Some(share.measured()), share.rows, words)
-                }
-            }
+            let Some(share) = gathered.attainment() else {
+                return Found::nothing(format!("nothing scored, {excluded} excluded"));
+            };
+            let targets = asked.targets_in_words();
+            let words = format!("{} of {} scored met {targets}; {excluded} excluded", share.hits, share.rows);
+            let mut found = Found::share(&share, &words, Outcomes::MET);
+            found.of.targets = asked.targets_as_data();
+            found
         }
-        Figure::FailureRate => match gathered.failure_rate() {
-            None => (None, 0, "no leg".to_owned()),
-            Some(share) => {
-                (Some(share.measured()), share.rows, format!("{} of {} legs failed", share.hits, share.rows))
-            }
-        },
+        Figure::FailureRate => {
+            gathered.failure_rate().map_or_else(|| Found::nothing("no leg"), |share| Found::legs(&share, ""))
+        }
         Figure::EngineFailureRate => {
             let rates = gathered.engine_failure_rates();
             let engines = rates.len();
             // Where the interval decides, one that is broken for sure is worse than one of which little is known. Of
             // equal ones, the first.
             let rank = |share: &Share| {
-                let judged = is_confident.then(|| limit.bound.judge(Some(share.low), Some(share.high)));
+                let judged = asked.is_confident.then(|| limit.bound.judge(Some(share.low), Some(share.high)));
                 (judged == Some(Judgement::Broken), judged == Some(Judgement::Undecided))
             };
             let worst = rates.into_iter().rev().max_by(|(.., one), (.., other)| {
                 rank(one).cmp(&rank(other)).then_with(|| one.value.total_cmp(&other.value))
             });
-            match worst {
-                None => (None, 0, "no leg".to_owned()),
-                Some((engine, kind, share)) => {
-                    let words = format!(
-                        "{engine} {}, the worst of {engines}: {} of {} legs failed",
-                        kind.as_str(),
-                        share.hits,
-                        share.rows
-                    );
-                    (Some(share.measured()), share.rows, words)
-                }
+            let Some((engine, kind, share)) = worst else { return Found::nothing("no leg") };
+            let mut found =
+                Found::legs(&share, &format!("{engine} {}, the worst of {engines}: ", kind.as_str()));
+            let runs: BTreeSet<i64> = scope.parts.iter().map(|part| part.run_id).collect();
+            if runs.len() > 1 {
+                found.words.push_str(&format!("; engines of one name in {} runs count as one", runs.len()));
             }
+            found.of.engine = Some((engine, kind.as_str()));
+            found
         }
         Figure::Percentile(metric, percent) => match gathered.percentile(metric, percent) {
-            None => (None, 0, "no completed request has it".to_owned()),
+            None => Found::nothing("no completed request has it"),
             Some(found) => {
                 let needed = Percentile::fewest_for_a_high(percent);
-                let why = match found.high {
+                let like = match found.high {
                     None if found.independent < needed => {
                         format!(" that count like {}, an upper end needs {needed}", found.independent)
                     }
+                    _ if found.independent < found.rows => {
+                        format!(" that count like {} independent ones", found.independent)
+                    }
                     _ => String::new(),
                 };
-                (found.measured(), found.rows, format!("over {} completed requests{why}", found.rows))
+                let words = format!("over {} completed requests{like}", found.rows);
+                let of = Of { independent: Some(found.independent as f64), ..Of::default() };
+                Found { measured: found.measured(), n: found.rows, words, of }
             }
         },
         Figure::RefusedShare => match gathered.terminal("refused") {
-            None => (None, 0, "no request".to_owned()),
+            None => Found::nothing("no request"),
             Some(share) => {
-                (Some(share.measured()), share.rows, format!("{} of {} refused", share.hits, share.rows))
+                let words = format!("{} of {} refused", share.hits, share.rows);
+                Found::share(&share, &words, Outcomes::REFUSED)
             }
         },
-        Figure::Rate => (None, 0, String::new()),
+        Figure::Rate => Found::nothing(""),
     }
 }
 

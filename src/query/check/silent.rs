@@ -1,6 +1,6 @@
 //! Routers that were known before and wrote nothing in the stretch that is judged: each limit is unjudged there.
 
-use super::asked::{Finding, Verdict};
+use super::asked::{Finding, Of, Verdict};
 use super::judge::{age_in_words, in_words};
 use crate::selection::Silent;
 use crate::statistics;
@@ -30,6 +30,7 @@ pub(super) fn findings<'a>(
             age_s: Some(age_s),
             verdict: Verdict::NoData,
             words,
+            of: Of::default(),
             beyond: 0.0,
         }
     })
