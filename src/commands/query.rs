@@ -26,7 +26,7 @@ use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
 use crate::query::whole::rows_of_all;
 use crate::query::written::{written, written_for};
-use crate::query::{caveats, faster, params};
+use crate::query::{buckets, caveats, faster, params};
 use crate::selection::Selection;
 use crate::text::{PathText, grouped, wrapped};
 
@@ -159,6 +159,11 @@ fn run(global: &Global, ask: &Ask) -> Result<Exit> {
             grouped(rows),
             grouped(all)
         ));
+    }
+    if rows > 0
+        && let Some(hint) = buckets::hint(&connection, query, &bound)?
+    {
+        teller.note(&hint);
     }
     for caveat in caveats.iter().chain(&order_notes) {
         teller.note(caveat);

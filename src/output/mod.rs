@@ -7,6 +7,7 @@ pub mod diagnosis;
 pub mod explanation;
 pub mod intervals;
 pub mod json;
+mod layout;
 pub mod made;
 mod moments;
 mod numbers;

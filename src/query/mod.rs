@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod around;
+pub mod buckets;
 pub mod catalog;
 pub mod caveats;
 pub mod check;

@@ -1,8 +1,64 @@
 //! Users that the words around them tell: `user 'alice'`, `/home/alice`, the columns of `ls -l`.
 
-use super::phrases::{HOMES, USER_HAPPENS, USER_KEYS, USER_PHRASES};
 use super::shapes::word_end;
 use super::wording::{ends_with_any, ends_with_key};
+
+/// What ends right before a user's name.
+const USER_KEYS: &[&str] = &[
+    "user",
+    "username",
+    "user name",
+    "user_name",
+    "login",
+    "logname",
+    "owner",
+    "uname",
+    "userid",
+    "ruser",
+    "uid",
+    "principal",
+    "no such user",
+    "unknown user",
+];
+
+const USER_PHRASES: &[&str] = &[
+    "for user",
+    "as user",
+    "by user",
+    "of user",
+    "invalid user",
+    "from user",
+    "publickey for",
+    "password for",
+    "unknown user",
+    "no such user",
+    "run by",
+    "owned by",
+    "principal",
+    "started by",
+    "logged in as",
+    "running as",
+    "submitted by",
+    "publickey) for",
+];
+
+/// What ends right before the name of a user's folder.
+const HOMES: &[&str] = &["home", "homes", "users", "user", "scratch", "nethome"];
+
+/// What happens to a user: after a name after `user` it is sure.
+const USER_HAPPENS: &[&str] = &[
+    " not allowed",
+    " does not exist",
+    " is not ",
+    " has no ",
+    " has not ",
+    " not found",
+    " logged ",
+    " cannot ",
+    " may not ",
+    " is locked",
+    " is disabled",
+];
 
 /// Whether what ends before a name, its quotes left out, and what follows make a user of it.
 pub(super) fn told(head: &str, is_quoted: bool, after: &str) -> bool {

@@ -898,3 +898,27 @@ fn a_part_of_the_requests_says_of_how_many() {
     let few = lab.run(&["query", "requests", "--from", "1150"]).exits(0);
     assert!(!few.stderr.contains("--limit"), "{}", few.stderr);
 }
+
+#[test]
+fn buckets_that_hide_a_burst_are_told_of_with_those_that_suit() {
+    let lab = Lab::new();
+    // 40 s, then 400 s: a bucket of 60 s takes in all of the one, and a seventh of the other.
+    for (run, seconds) in [("100-a", 40), ("200-b", 400)] {
+        let rows: Vec<String> =
+            (0..=40).map(|at| terminal(run, &format!("r{at}"), f64::from(at * seconds) / 40.0)).collect();
+        lab.write(&format!("{run}.jsonl"), rows.join("\n") + "\n");
+        lab.ingest(&format!("{run}.jsonl"));
+    }
+    for query in ["throughput", "goodput", "attainment-over-time"] {
+        let ask = |more: &[&str]| {
+            let targets: &[&str] = if query == "throughput" { &[] } else { &["--ttft", "1", "--tpot", "1"] };
+            lab.run(&[&["query", query], targets, more].concat()).exits(0)
+        };
+        ask(&["--run", "100"])
+            .says("buckets of 60 s hide a burst: what is selected lasts 40 s, `--bucket 2` shows when");
+        for quiet in [&["--run", "200"][..], &["--run", "100", "--bucket", "10"]] {
+            let said = ask(quiet).stderr;
+            assert!(!said.contains("hide a burst"), "{said}");
+        }
+    }
+}
