@@ -230,7 +230,7 @@ fn undo(global: &Global, teller: Teller, run: &str) -> Result<Exit> {
         transaction.commit()?;
         let mut known = sources::load_all(connection)?;
         known.retain(|source| met.contains(&source.source_id));
-        known.sort_by_key(|source| source.source_id);
+        known.sort_unstable_by_key(|source| source.source_id);
         states =
             known.into_iter().map(|source| (state::look(connection, &source).state, source.path)).collect();
         Ok(())

@@ -43,7 +43,7 @@ fn run(global: &Global) -> Result<Exit> {
 /// The sources in the order first read, with what waits in their files.
 fn list_sources(connection: &Connection, out: &mut dyn Write) -> Result<()> {
     let mut known = sources::load_all(connection)?;
-    known.sort_by_key(|source| source.source_id);
+    known.sort_unstable_by_key(|source| source.source_id);
     let mut table = sink(Format::Table, out, false)?;
     table.columns(&["file", "offset_bytes", "lines", "lag_bytes", "state"].map(str::to_owned))?;
     for source in &known {

@@ -75,7 +75,7 @@ pub fn retry(connection: &Connection, stop: &AtomicBool) -> Result<Retried> {
     let mut writer = Writer::new(connection)?;
     let mut retried = Retried::default();
     let mut known = sources::load_all(connection)?;
-    known.sort_by_key(|source| source.source_id);
+    known.sort_unstable_by_key(|source| source.source_id);
     for source in &known {
         let mut retry = Retry { source, original: None, retried: &mut retried };
         let mut from = Some(0);

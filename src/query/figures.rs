@@ -370,7 +370,7 @@ impl Gathered {
     /// The figures of each engine, by engine.
     pub fn engine_figures(&self) -> Vec<(String, Vec<(String, Figure)>)> {
         let mut all: Vec<_> = self.engines.0.iter().map(|(name, at)| (name, &self.engines.1[*at])).collect();
-        all.sort_by_key(|(name, _)| *name);
+        all.sort_unstable_by_key(|(name, _)| *name);
         let figures = |engine: &Engine| {
             let mut figures = Vec::new();
             for (kind, legs) in LegKind::ALL.into_iter().zip(&engine.legs) {

@@ -143,7 +143,7 @@ fn runs(figures: &Figures, lines: &mut Vec<String>) {
         return;
     }
     let mut all: Vec<_> = (0..figures.runs.len()).map(|run| (run, figures.attainment_of(run))).collect();
-    all.sort_by(|one, other| {
+    all.sort_unstable_by(|one, other| {
         let value =
             |share: &Option<crate::statistics::Share>| share.map_or(f64::INFINITY, |share| share.value);
         value(&one.1).total_cmp(&value(&other.1)).then(one.0.cmp(&other.0))

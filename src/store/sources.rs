@@ -156,7 +156,7 @@ pub fn load_again(connection: &Connection, known: &mut Vec<Source>, moved: &[i64
     for source_id in moved {
         known.extend(load(connection, &format!("{SELECT} where s.source_id = ?1"), [source_id])?);
     }
-    known.sort_by_key(|source| (std::cmp::Reverse(source.offset), source.source_id));
+    known.sort_unstable_by_key(|source| (std::cmp::Reverse(source.offset), source.source_id));
     Ok(())
 }
 

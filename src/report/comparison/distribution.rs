@@ -13,7 +13,7 @@ const TOP: f64 = 18.0;
 
 fn sorted(values: &[OfEngine]) -> Vec<f32> {
     let mut values: Vec<f32> = values.iter().map(|(_, value)| *value).collect();
-    values.sort_by(f32::total_cmp);
+    values.sort_unstable_by(f32::total_cmp);
     values
 }
 

@@ -66,7 +66,7 @@ pub(in crate::report) fn engines(reader: &Reader<'_>, all: &Answers, survey: &Su
         });
     }
     for engines in &mut engines.roles {
-        engines.sort_by(|one, other| natural(&one.name, &other.name));
+        engines.sort_unstable_by(|one, other| natural(&one.name, &other.name));
     }
     engines.judge(reader, survey);
     engines
@@ -167,6 +167,6 @@ impl Engine {
 /// The median of what is there, of two middle ones the lower.
 fn median<'v>(values: impl Iterator<Item = (usize, &'v Option<f64>)>) -> Option<f64> {
     let mut values: Vec<f64> = values.filter_map(|(_, value)| *value).collect();
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     values.get((values.len().checked_sub(1)?) / 2).copied()
 }

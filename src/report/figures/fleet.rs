@@ -270,16 +270,16 @@ impl Fleet {
         let mut engines: Vec<String> = known.to_vec();
         engines.extend(outages.keys().cloned());
         engines.extend(self.lifecycle.iter().filter_map(|mark| mark.engine.clone()));
-        engines.sort_by(|one, other| natural(one, other));
+        engines.sort_unstable_by(|one, other| natural(one, other));
         engines.dedup();
         let all = engines.len();
         if all > ENGINE_ROWS {
             engines.retain(|engine| outages.contains_key(engine));
-            engines.sort_by(|one, other| {
+            engines.sort_unstable_by(|one, other| {
                 outages[other].total_cmp(&outages[one]).then_with(|| natural(one, other))
             });
             engines.truncate(ENGINE_ROWS);
-            engines.sort_by(|one, other| natural(one, other));
+            engines.sort_unstable_by(|one, other| natural(one, other));
         }
         self.engines_left_out = all - engines.len();
         self.engines = engines;

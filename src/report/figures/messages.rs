@@ -61,7 +61,7 @@ pub(in crate::report) fn messages(reader: &mut Reader<'_>, whole: &Selection) ->
     })?;
     let patterns = found.len();
     let mut messages: Vec<Message> = found.into_values().collect();
-    messages.sort_by(|one, other| {
+    messages.sort_unstable_by(|one, other| {
         let names =
             |message: &Message| (message.pattern.clone(), message.error_type.clone(), message.phase.clone());
         other.failures.cmp(&one.failures).then_with(|| names(one).cmp(&names(other)))

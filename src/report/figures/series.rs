@@ -243,7 +243,7 @@ impl Kinds {
         of: impl Fn(&mut Bucket) -> &mut Vec<i64>,
     ) -> Vec<Layer> {
         let mut totals: Vec<(String, i64)> = self.totals.into_iter().collect();
-        totals.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        totals.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
         let others: i64 = totals.iter().skip(most).map(|(_, requests)| requests).sum();
         let mut layers: Vec<Layer> = totals
             .iter()

@@ -85,7 +85,9 @@ impl Slowest {
                 to_s: arrived.next_up(),
             })
             .collect();
-        rows.sort_by(|one, other| one.run_id.cmp(&other.run_id).then(one.from_s.total_cmp(&other.from_s)));
+        rows.sort_unstable_by(|one, other| {
+            one.run_id.cmp(&other.run_id).then(one.from_s.total_cmp(&other.from_s))
+        });
         rows.dedup();
         Selection { rows, ..Selection::default() }
     }

@@ -39,11 +39,11 @@ fn role(figures: &Figures, role: usize) -> Markup {
     }
     let mut shown: Vec<&Engine> = all.iter().collect();
     if shown.len() > ENGINE_ROWS {
-        shown.sort_by(|one, other| {
+        shown.sort_unstable_by(|one, other| {
             other.failures.cmp(&one.failures).then_with(|| natural(&one.name, &other.name))
         });
         shown.truncate(ENGINE_ROWS);
-        shown.sort_by(|one, other| natural(&one.name, &other.name));
+        shown.sort_unstable_by(|one, other| natural(&one.name, &other.name));
     }
     let legs: i64 = all.iter().map(|engine| engine.legs).sum();
     let most = |read: &dyn Fn(&Engine) -> Option<f64>| {

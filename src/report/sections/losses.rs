@@ -40,7 +40,7 @@ fn misses(figures: &Figures) -> Markup {
         .map(|row| (row.text("miss"), row.int("requests"), row.real("share")))
         .filter(|(_, requests, _)| *requests > 0)
         .collect();
-    rows.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    rows.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     let all: i64 = rows.iter().map(|(_, requests, _)| requests).sum();
     if rows.is_empty() {
         let why = if scored == 0 {
@@ -86,7 +86,7 @@ fn ends(figures: &Figures) -> Markup {
         .rows("outcomes")
         .map(|row| (row.text("terminal"), row.int("requests"), row.real("share").unwrap_or(0.0)))
         .collect();
-    rows.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    rows.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     for (terminal, requests, part) in rows.iter().take(MOST) {
         let is_known = KNOWN.contains(&terminal.as_str());
         table.row(vec![

@@ -79,7 +79,9 @@ fn controller(figures: &Figures) -> Markup {
             None => sums.push((result, reason, row.int("decisions"))),
         }
     }
-    sums.sort_by(|one, other| other.2.cmp(&one.2).then_with(|| (&one.0, &one.1).cmp(&(&other.0, &other.1))));
+    sums.sort_unstable_by(|one, other| {
+        other.2.cmp(&one.2).then_with(|| (&one.0, &one.1).cmp(&(&other.0, &other.1)))
+    });
     if sums.is_empty() {
         return html! { h3 { "Controller" } p.note { "No decision is in the journal. " (source(&["query controller --by all"])) } };
     }

@@ -23,7 +23,7 @@ pub(super) fn distribution(figures: &Figures, at: usize) -> Markup {
     let title = format!("{} of completed requests", NAMES[at]);
     let id = ["cdf1", "cdf2"][at];
     let mut sorted: Vec<f32> = values.iter().map(|(_, value)| *value).collect();
-    sorted.sort_by(f32::total_cmp);
+    sorted.sort_unstable_by(f32::total_cmp);
     let low = sorted.get(sorted.len() / 1000).copied().map(f64::from);
     let high = sorted.last().copied().map(f64::from);
     let target_s = figures.targets().map(|slo| if at == 0 { slo.ttft_s } else { slo.tpot_s });
@@ -106,7 +106,7 @@ fn engine_lines(figures: &Figures, at: usize, values: &[OfEngine], points: &[f64
             let name = figures.names.get(engine)?.clone();
             let known = figures.engines.roles[at].iter().find(|known| known.name == name)?;
             let mut sorted = std::mem::take(&mut of_engine[engine]);
-            sorted.sort_by(f32::total_cmp);
+            sorted.sort_unstable_by(f32::total_cmp);
             let counts = counts(&sorted, points);
             Some(EngineLine {
                 name,

@@ -24,7 +24,7 @@ const FEWEST_PRICED: usize = 20;
 fn price_bands(figures: &Figures) -> Vec<PriceBand> {
     let of = |(band, values): (&i32, &Vec<f32>)| {
         let mut values = values.clone();
-        values.sort_by(f32::total_cmp);
+        values.sort_unstable_by(f32::total_cmp);
         let rank = |percent: usize| f64::from(values[(values.len() * percent).div_ceil(100).max(1) - 1]);
         let edge = |band: i32| 10_f64.powf(f64::from(band) / PRICE_BANDS);
         PriceBand {

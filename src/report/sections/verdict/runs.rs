@@ -24,7 +24,9 @@ pub(super) fn by_run(figures: &Figures) -> Markup {
     let is_cut = all.len() > MOST_RUNS;
     if is_cut {
         let value = |share: &Option<Share>| share.map_or(f64::INFINITY, |share| share.value);
-        shown.sort_by(|one, other| value(&one.1).total_cmp(&value(&other.1)).then(one.0.cmp(&other.0)));
+        shown.sort_unstable_by(|one, other| {
+            value(&one.1).total_cmp(&value(&other.1)).then(one.0.cmp(&other.0))
+        });
         shown.truncate(MOST_RUNS);
     }
     let is_scored = |run: usize| accounting(figures, run) != Some("unavailable".to_owned());
@@ -112,10 +114,10 @@ fn row_of(figures: &Figures, run: usize, share: Option<Share>, dots: Markup) -> 
 fn more_runs(figures: &Figures, all: &[(usize, Option<Share>)]) -> Markup {
     let mut all = all.to_vec();
     let value = |share: &Option<Share>| share.map_or(f64::INFINITY, |share| share.value);
-    all.sort_by(|one, other| value(&one.1).total_cmp(&value(&other.1)).then(one.0.cmp(&other.0)));
+    all.sort_unstable_by(|one, other| value(&one.1).total_cmp(&value(&other.1)).then(one.0.cmp(&other.0)));
     let left_out = all.len().saturating_sub(MOST_MORE_RUNS);
     all.truncate(MOST_MORE_RUNS);
-    all.sort_by_key(|(run, _)| *run);
+    all.sort_unstable_by_key(|(run, _)| *run);
     let rows = all.iter().map(|(run, share)| {
         let of = &figures.runs[*run];
         let row = figures.each.find("attainment", "scope", &of.run);
