@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::json::write_json;
 use crate::output::{Format, comparison, sink};
-use crate::query::compare::{COLUMNS, Comparison, compare, sides};
+use crate::query::compare::{COLUMNS, Comparison, SCOPES, compare, sides};
 use crate::query::params::targets;
 use crate::query::run::Sink;
 use crate::report::comparison as comparison_page;
@@ -39,6 +39,14 @@ fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let sides = sides(side(&connection, a, teller)?, side(&connection, b, teller)?);
     let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
     let compared = compare(&mut connection, &sides, slo.as_ref())?;
+    for ((letter, name), requests) in SCOPES.into_iter().zip(names).zip(compared.requests) {
+        if requests == 0 {
+            let message = format!(
+                "nothing to compare: {letter}, {name:?}, takes in runs, but no request: choose another"
+            );
+            return Err(Failure::usage(message).into());
+        }
+    }
 
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
@@ -118,7 +126,7 @@ fn side(connection: &Connection, text: &str, teller: Teller) -> Result<Selection
         return Err(Failure::usage(format!("{text:?} takes in nothing: {why}")).into());
     }
     for note in &selection.notes {
-        teller.note(&format!("{text}: {note}"));
+        teller.note(&format!("{text}: {}", expression::without_flags(note)));
     }
     Ok(selection)
 }

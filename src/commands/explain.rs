@@ -68,8 +68,11 @@ fn run(global: &Global, flags: &Explain) -> Result<Exit> {
         )
         .into());
     }
-    for note in window.notes.iter().chain(baseline.notes.iter().filter(|note| !window.notes.contains(note))) {
+    for note in &window.notes {
         teller.note(note);
+    }
+    for note in baseline.notes.iter().filter(|note| !window.notes.contains(note)) {
+        teller.note(&expression::without_flags(note));
     }
 
     let found = explain(&mut connection, &window, &baseline, &targets, policy)?;

@@ -12,6 +12,7 @@ use crate::output::{Format, sink};
 use crate::query::ordered::{self, Scope};
 use crate::query::scoring::Policy;
 use crate::query::solve::{Given, Solved, Tried, solve, try_targets};
+use crate::query::weight::{self, Outcomes};
 use crate::query::{caveats, params};
 use crate::selection::Selection;
 use crate::statistics::Least;
@@ -256,7 +257,7 @@ fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
         let is_for_eyes = matches!(flags.output.format, Format::Table | Format::Markdown);
         let mut columns = vec!["scope", "policy", "ttft", "tpot", "scored", "met", "attainment"];
         if !is_for_eyes {
-            columns.extend(["attainment_low", "attainment_high"]);
+            columns.extend(["attainment_low", "attainment_high", "independent"]);
         }
         sink.columns(&columns.into_iter().map(str::to_owned).collect::<Vec<_>>())?;
         for tried in &tried {
@@ -266,8 +267,26 @@ fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
         sink.end()?;
     }
     target.finish()?;
+    if let Some(note) = thin(&tried) {
+        teller.note(&note);
+    }
     tell(&connection, &scopes, &selection, tried.len(), policy, teller)?;
     Ok(Exit::Done)
+}
+
+/// Says of the attainment that rests on the fewest independent requests how few they are.
+fn thin(tried: &[Tried]) -> Option<String> {
+    let shares = tried.iter().filter_map(|tried| Some((tried, tried.attainment?)));
+    let thin = shares.filter(|(_, share)| share.is_thin() && share.rests_on() > 0.0);
+    let (Tried { scope, ttft_s, tpot_s, .. }, share) =
+        thin.min_by(|(_, one), (_, other)| one.rests_on().total_cmp(&other.rests_on()))?;
+    let words = weight::in_words(&share, Outcomes::MET);
+    Some(format!(
+        "{scope}, TTFT {} s, TPOT {} s: {} requests{words}",
+        rounded(*ttft_s),
+        rounded(*tpot_s),
+        share.rows
+    ))
 }
 
 /// The pairs of targets: the first of each, the second of each, and so on. A kind that is not given at all is the
@@ -307,11 +326,13 @@ fn tried_cells(tried: &Tried, policy: Policy, is_for_eyes: bool) -> Vec<Value> {
     ];
     match (tried.attainment, is_for_eyes) {
         (None, true) => cells.push(Value::Null),
-        (None, false) => cells.extend([Value::Null, Value::Null, Value::Null]),
+        (None, false) => cells.extend([Value::Null, Value::Null, Value::Null, Value::Null]),
         (Some(share), true) => {
             cells.push(Value::Text(format!("{:.3} ({:.3}-{:.3})", share.value, share.low, share.high)));
         }
-        (Some(share), false) => cells.extend([share.value, share.low, share.high].map(Value::Real)),
+        (Some(share), false) => {
+            cells.extend([share.value, share.low, share.high, share.independent()].map(Value::Real));
+        }
     }
     cells
 }

@@ -47,7 +47,8 @@ pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all
         more(out, found.len())?;
         if !comparison.engines.pairs.is_empty() && comparison.shared == 0 {
             writeln!(out)?;
-            writeln!(out, "Engines: {}.", judged(&comparison.engines))?;
+            let of_engines_told = format!("Engines: {}.", judged(&comparison.engines));
+            writeln!(out, "{}", wrapped(&of_engines_told, WIDTH, 0))?;
             block(out, &of_engines[..of_engines.len().min(MAX_SHOWN / 2)])?;
             if of_engines.len() > MAX_SHOWN / 2 {
                 writeln!(out, "and {} more", of_engines.len() - MAX_SHOWN / 2)?;
@@ -78,7 +79,7 @@ fn judged(family: &Family) -> String {
     };
     match (differ, maybe) {
         (_, 0) => {}
-        (0, maybe) => text.push_str(&format!("; {maybe} may be chance")),
+        (0, maybe) => text.push_str(&format!("; {maybe} would, taken alone, which may be chance")),
         (_, maybe) => text.push_str(&format!("; {maybe} more may be chance")),
     }
     text
@@ -119,14 +120,35 @@ fn attainment(comparison: &Comparison, found: &[&Pair]) -> Option<String> {
             format!("not shown to differ; about {size} would have been seen")
         }
         (Verdict::NotShown, None) => "not shown to differ".to_owned(),
-        (Verdict::TooFew, _) => "too few to say whether they differ".to_owned(),
+        (Verdict::TooFew, _) => {
+            format!("too few independent requests to say whether they differ ({})", counts_like(pair))
+        }
+        (Verdict::NotJudged, _) if pair.lacks_accounting => {
+            "not judged, for one side did not count its output".to_owned()
+        }
         (Verdict::NotJudged, _) => "not judged".to_owned(),
         (verdict, _) => format!("b is {}", verdict.as_str()),
     };
     Some(format!("Attainment: a {}, b {}: {verdict}.", side(0), side(1)))
 }
 
+/// "a: 6,000 count like 8, b: 6,000 like 9", of sides that are there.
+fn counts_like(pair: &Pair) -> String {
+    let mut texts = Vec::new();
+    for (letter, figure) in ["a", "b"].into_iter().zip(&pair.sides) {
+        let Some(figure) = figure else { continue };
+        let verb = if texts.is_empty() { "count like" } else { "like" };
+        texts.push(format!("{letter}: {} {verb} {}", grouped(figure.n()), like(figure)));
+    }
+    texts.join(", ")
+}
+
+fn like(figure: &Figure) -> String {
+    grouped(figure.independent().round() as u64)
+}
+
 /// Two lines a figure, three when its name is long: the values and their difference, then the counts and the interval.
+/// Where they are too few, one more says how many independent ones they count like.
 fn block(out: &mut dyn Write, pairs: &[&Pair]) -> io::Result<()> {
     if pairs.is_empty() {
         return Ok(());
@@ -155,6 +177,10 @@ fn block(out: &mut dyn Write, pairs: &[&Pair]) -> io::Result<()> {
         )?;
         let [a, b] = pair.sides.map(|side| grouped(side.map_or(0, |figure| figure.n())));
         writeln!(out, "{:>width$} {a:>9} {b:>9} {}", of_what(pair), interval(pair))?;
+        if pair.verdict == Verdict::TooFew {
+            let [a, b] = pair.sides.map(|side| side.as_ref().map_or_else(|| "-".to_owned(), like));
+            writeln!(out, "{:>width$} {a:>9} {b:>9} independent ones", "like")?;
+        }
     }
     Ok(())
 }
@@ -212,7 +238,27 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         }
         let few = of(Verdict::TooFew);
         if !few.is_empty() {
-            texts.push(format!("Too few to say, {}: {}.", few.len(), named(&few)));
+            // One of them as an example, of shares if there is one: attainment has its counts beside it.
+            let is_example = |pair: &&Pair| pair.verdict == Verdict::TooFew && pair.name != ATTAINMENT;
+            let is_share = |pair: &&Pair| matches!(pair.sides[0], Some(Figure::Share(_)));
+            let mut examples = pairs.iter().filter(is_example);
+            let example = pairs.iter().filter(is_example).find(is_share).or_else(|| examples.next());
+            let example = example
+                .map(|pair| format!("; of {}, {}", escaped(&pair.name), counts_like(pair)))
+                .unwrap_or_default();
+            texts.push(format!("Too few to say, {}: {}{example} independent ones.", few.len(), named(&few)));
+        }
+        let lacking: Vec<&str> = pairs
+            .iter()
+            .filter(|pair| pair.lacks_accounting && pair.difference.is_some())
+            .map(|pair| pair.name.as_str())
+            .collect();
+        if !lacking.is_empty() {
+            texts.push(format!(
+                "Not judged, for one side did not count its output, {}: {}.",
+                lacking.len(),
+                named(&lacking)
+            ));
         }
     }
     for (letter, other) in [(0, 1), (1, 0)] {
@@ -244,4 +290,32 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         texts.push("Every figure: --all; as data: --format json.".to_owned());
     }
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::{Difference, Measured};
+
+    #[test]
+    fn what_may_be_chance_is_said_of_figures() {
+        let measured = Measured { value: 1.0, low: Some(0.9), high: Some(1.1) };
+        let pair = |verdict: Verdict| Pair {
+            name: "ttft_s p50".to_owned(),
+            sides: [None, None],
+            difference: Some(Difference::of_percentiles(&measured, &measured)),
+            verdict,
+            lacks_accounting: false,
+        };
+        let told =
+            |verdicts: &[Verdict]| judged(&Family { pairs: verdicts.iter().map(|it| pair(*it)).collect() });
+        assert_eq!(
+            told(&[Verdict::NotShown, Verdict::MaybeHigher, Verdict::MaybeLower]),
+            "none of 3 is shown to differ, judged together; 2 would, taken alone, which may be chance"
+        );
+        assert_eq!(
+            told(&[Verdict::Lower, Verdict::Higher, Verdict::MaybeLower]),
+            "2 of 3 differ, judged together; 1 more may be chance"
+        );
+    }
 }

@@ -4,6 +4,7 @@ use std::io::{Result, Write};
 
 use crate::query::explain::{Event, Explanation, Named, Side, StretchPart, Value};
 use crate::query::scoring::{Policy, Slo};
+use crate::query::weight::{self, Outcomes};
 use crate::statistics::SHOWN;
 use crate::text::{self, SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, wrapped};
 
@@ -100,6 +101,9 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
         grouped(found.misses),
         whole(found.expected)
     );
+    if let Some(why) = &found.not_comparable {
+        page.text(0, why);
+    }
     if !found.is_shown() {
         nothing(page, found, &counts);
         return;
@@ -110,6 +114,12 @@ fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
             0,
             "the interval, which takes bursts in, reaches 0: under the same conditions a burst more or less could \
              make all of that; what follows is what they go with in this window",
+        );
+    } else if found.too_few {
+        page.text(
+            0,
+            "too few independent requests to say whether the two differ, as `compare` says of them, too: what follows \
+             is what the extra misses go with in this window",
         );
     }
     let mut kinds: Vec<(&String, &f64)> = found.kinds.iter().collect();
@@ -153,18 +163,8 @@ fn span(side: &Side) -> String {
 }
 
 fn share(side: &Side) -> String {
-    let rests = side.rests_on.map(|rests_on| {
-        format!(
-            "; rests on about {} independent {}: one burst more or less changes it",
-            whole(rests_on),
-            match (side.attainment >= 0.5, rests_on.round() == 1.0) {
-                (true, true) => "miss",
-                (true, false) => "misses",
-                (false, true) => "met request",
-                (false, false) => "met requests",
-            }
-        )
-    });
+    let rests = side.rests_on.and_then(|rests_on| weight::rests_on(rests_on, side.attainment, Outcomes::MET));
+    let rests = rests.map(|rests| format!("; {rests}"));
     format!(
         "attainment {} {}; {} requests that count like {} independent ones{}",
         thousandths(side.attainment),
@@ -178,7 +178,11 @@ fn share(side: &Side) -> String {
 fn accounts(page: &mut Page, found: &Explanation) {
     page.blank();
     if found.named.is_empty() {
-        page.text(0, "no engine, prompt size, client or outage stands out: all fared alike");
+        page.text(
+            0,
+            "no engine, prompt size, client or outage stands out; smaller ones may be there: a name needs 3 standard \
+             deviations, 10 misses and a tenth of the extra ones",
+        );
         page.text(2, &format!("all requests {}; traffic shift {}", more(found.rest), whole(found.mix)));
         return;
     }

@@ -26,6 +26,8 @@ pub struct Pair {
     pub difference: Option<Difference>,
     /// What is said of it.
     pub verdict: Verdict,
+    /// Whether it needs outputs that one side alone did not count: then it is not judged.
+    pub lacks_accounting: bool,
 }
 
 impl Pair {
@@ -37,6 +39,11 @@ impl Pair {
     /// Whether it may differ, or may be chance.
     pub fn may_differ(&self) -> bool {
         matches!(self.verdict, Verdict::MaybeHigher | Verdict::MaybeLower)
+    }
+
+    /// The difference, where both sides have the figure and it can be held against the other.
+    fn to_judge(&self) -> Option<Difference> {
+        self.difference.filter(|_| !self.lacks_accounting)
     }
 }
 
@@ -58,9 +65,9 @@ impl Family {
         self.pairs.iter().filter(|pair| pair.may_differ()).count()
     }
 
-    /// How many both sides have.
+    /// How many both sides have, and can be held against each other.
     pub fn judged(&self) -> usize {
-        self.pairs.iter().filter(|pair| pair.difference.is_some()).count()
+        self.pairs.iter().filter(|pair| pair.to_judge().is_some()).count()
     }
 
     /// What is shown to differ, then what may be chance, each with the largest difference first: by how much of the
@@ -76,9 +83,9 @@ impl Family {
     }
 
     fn judge(&mut self) {
-        let together: Vec<Difference> = self.pairs.iter().filter_map(|pair| pair.difference).collect();
+        let together: Vec<Difference> = self.pairs.iter().filter_map(Pair::to_judge).collect();
         let mut verdicts = judge_together(&together).into_iter();
-        for pair in self.pairs.iter_mut().filter(|pair| pair.difference.is_some()) {
+        for pair in self.pairs.iter_mut().filter(|pair| pair.to_judge().is_some()) {
             pair.verdict = verdicts.next().expect("each has a verdict");
         }
     }
@@ -97,6 +104,8 @@ pub struct Comparison {
     pub engines: Family,
     /// Engines that only one side has.
     pub lone_engines: [Vec<String>; 2],
+    /// The targets of both sides, when there are any.
+    pub targets: Option<Slo>,
     /// What changes the meaning, in words.
     pub notes: Vec<String>,
 }
@@ -132,14 +141,17 @@ pub fn compare(connection: &mut Connection, sides: &Selection, targets: Option<&
         found[at] = Some(Found::of(&gathered));
     }
     let [Some(a), Some(b)] = found else { unreachable!("both were gathered") };
-    let (mut engines, lone_engines) = engine_pairs(&a, &b);
-    let mut figures = pairs(a, b);
+    let without = caveats::without_accounting_by_scope(connection)?;
+    let lacks_accounting = without.len() == 1;
+    let (mut engines, lone_engines) = engine_pairs(&a, &b, lacks_accounting);
+    let mut figures = pairs(a, b, lacks_accounting);
     if shared == 0 {
         figures.judge();
         engines.judge();
     }
-    notes.extend(accounting_notes(connection, targets.is_some())?);
-    Ok(Comparison { requests, shared, figures, engines, lone_engines, notes })
+    notes.extend(accounting_notes(&without, targets.is_some()));
+    let targets = targets.cloned();
+    Ok(Comparison { requests, shared, figures, engines, lone_engines, targets, notes })
 }
 
 /// The figures of a side. Its rows are let go before those of the other side are read.
@@ -167,14 +179,23 @@ impl Found {
     }
 }
 
-fn pairs(a: Found, b: Found) -> Family {
+/// Whether a figure cannot be told without the lengths of outputs: those that nobody counted are misses, and have no
+/// TPOT.
+fn needs_accounting(group: Group, name: &str) -> bool {
+    matches!(group, Group::Attainment | Group::Miss) || name.starts_with("tpot_s ")
+}
+
+fn pairs(a: Found, b: Found, lacks_accounting: bool) -> Family {
     let keys: BTreeSet<&(Group, String)> = a.figures.keys().chain(b.figures.keys()).collect();
-    let pair = |key: &(Group, String)| pair(key.1.clone(), [a.figure(key), b.figure(key)]);
+    let pair = |key: &(Group, String)| {
+        let lacks_accounting = lacks_accounting && needs_accounting(key.0, &key.1);
+        pair(key.1.clone(), [a.figure(key), b.figure(key)], lacks_accounting)
+    };
     Family { pairs: keys.into_iter().map(pair).collect() }
 }
 
 /// The figures of engines that both sides have, and the engines that one side has alone.
-fn engine_pairs(a: &Found, b: &Found) -> (Family, [Vec<String>; 2]) {
+fn engine_pairs(a: &Found, b: &Found, lacks_accounting: bool) -> (Family, [Vec<String>; 2]) {
     let mut family = Family::default();
     for (engine, of_a) in &a.engines {
         let Some(of_b) = b.engines.get(engine) else { continue };
@@ -186,7 +207,9 @@ fn engine_pairs(a: &Found, b: &Found) -> (Family, [Vec<String>; 2]) {
             let of = |side: &[(String, Figure)]| {
                 side.iter().find(|(known, _)| known == name).map(|(_, figure)| *figure)
             };
-            family.pairs.push(pair(format!("engine {engine} {name}"), [of(of_a), of(of_b)]));
+            let lacks_accounting = lacks_accounting && name.starts_with("tpot_s ");
+            let sides = [of(of_a), of(of_b)];
+            family.pairs.push(pair(format!("engine {engine} {name}"), sides, lacks_accounting));
         }
     }
     let lone = |one: &Found, other: &Found| {
@@ -195,13 +218,13 @@ fn engine_pairs(a: &Found, b: &Found) -> (Family, [Vec<String>; 2]) {
     (family, [lone(a, b), lone(b, a)])
 }
 
-fn pair(name: String, sides: [Option<Figure>; 2]) -> Pair {
+fn pair(name: String, sides: [Option<Figure>; 2], lacks_accounting: bool) -> Pair {
     let difference = match &sides {
         [Some(Figure::Share(a)), Some(Figure::Share(b))] => Some(Difference::of_shares(a, b)),
         [Some(a), Some(b)] => a.measured().zip(b.measured()).map(|(a, b)| Difference::of_percentiles(&a, &b)),
         _ => None,
     };
-    Pair { name, sides, difference, verdict: Verdict::NotJudged }
+    Pair { name, sides, difference, verdict: Verdict::NotJudged, lacks_accounting }
 }
 
 /// How many requests both sides have.
@@ -218,8 +241,7 @@ fn order_notes(scopes: &[Scope]) -> Vec<String> {
 }
 
 /// Says which side has requests whose output nobody counted.
-fn accounting_notes(connection: &Connection, has_targets: bool) -> Result<Vec<String>> {
-    let without = caveats::without_accounting_by_scope(connection)?;
+fn accounting_notes(without: &[(String, i64, i64)], has_targets: bool) -> Vec<String> {
     let met = if has_targets { "none of them counts as met, and " } else { "" };
     let says = |scope: &str, runs: i64, completed: i64| {
         format!(
@@ -230,15 +252,15 @@ fn accounting_notes(connection: &Connection, has_targets: bool) -> Result<Vec<St
     };
     let mut notes: Vec<String> =
         without.iter().map(|(scope, runs, completed)| says(scope, *runs, *completed)).collect();
-    if let [(scope, ..)] = without.as_slice() {
+    if let [(scope, ..)] = without {
         let other = if scope == SCOPES[0] { SCOPES[1] } else { SCOPES[0] };
         let which = if has_targets { "attainment, misses and tpot_s" } else { "tpot_s" };
         notes.push(format!(
-            "that is so on one side only: {which} of {scope} and {other} cannot be held against each other, whatever \
-             the verdict"
+            "that is so on one side only: {which} of {scope} and {other} cannot be held against each other, and are \
+             not judged"
         ));
     }
-    Ok(notes)
+    notes
 }
 
 /// The figures as rows for output.
@@ -308,6 +330,9 @@ impl Comparison {
             "requests_a": self.requests[0],
             "requests_b": self.requests[1],
             "shared": self.shared,
+            "ttft": self.targets.as_ref().map(|targets| targets.ttft_s),
+            "tpot": self.targets.as_ref().map(|targets| targets.tpot_s),
+            "policy": Policy::default().name(),
             "figures": rows(&self.figures),
             "differ": self.figures.differ(),
             "maybe": self.figures.maybe(),
@@ -329,7 +354,11 @@ fn rows(family: &Family) -> Vec<serde_json::Value> {
             };
             ((*name).to_owned(), cell)
         });
-        serde_json::Value::Object(fields.collect())
+        let mut fields: serde_json::Map<String, serde_json::Value> = fields.collect();
+        for (name, side) in ["independent_a", "independent_b"].into_iter().zip(&pair.sides) {
+            fields.insert(name.to_owned(), json!(side.map(|figure| figure.independent())));
+        }
+        serde_json::Value::Object(fields)
     };
     family.pairs.iter().map(row).collect()
 }

@@ -40,6 +40,14 @@ impl Figure {
         }
     }
 
+    /// So many independent requests, legs or values tell as much as those that it is of.
+    pub fn independent(&self) -> f64 {
+        match self {
+            Self::Share(share) => share.independent(),
+            Self::Percentile(percentile) => percentile.independent as f64,
+        }
+    }
+
     /// The requests, legs or values that it is of.
     pub fn n(&self) -> u64 {
         match self {

@@ -4,6 +4,7 @@
 
 mod reading;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use anyhow::Result;
@@ -103,8 +104,13 @@ pub fn find(
     }
     let mut notes = ordered::notes(&scopes);
     notes.extend(reading::notes(measures.columns, &found, asked.of_offers));
+    notes.extend(asked.has_thin.get().then(|| THIN.to_owned()));
     Ok((found, notes))
 }
+
+/// What is said once, where a share or some are thin (docs/statistics.md, "Words").
+const THIN: &str = "a share with a wide interval rests on fewer than 10 independent requests or legs of the rarer \
+                    outcome, however many there are: one burst more or less changes it";
 
 /// What tells a row of a scope from the others, as one text.
 fn key<'v>(cells: impl Iterator<Item = &'v Value>) -> String {
@@ -141,6 +147,8 @@ struct Asked {
     of_offers: bool,
     bucket_s: f64,
     band: f64,
+    /// Whether a share rests on few independent rows.
+    has_thin: Cell<bool>,
 }
 
 impl Asked {
@@ -165,6 +173,7 @@ impl Asked {
             of_offers: text("of") == Some("offers"),
             bucket_s: number("bucket").unwrap_or(DEFAULT_BUCKET_S),
             band: number("band").unwrap_or(1.0),
+            has_thin: Cell::new(false),
         })
     }
 
@@ -194,10 +203,16 @@ impl Asked {
         }
         let mut ends: ByKey<Vec<Ends>> = HashMap::default();
         let share = |batches: &Batches| {
-            Share::of(batches).map_or((None, None), |share| (Some(share.low), Some(share.high)))
+            Share::of(batches).map_or((None, None), |share| {
+                if share.is_thin() && share.rests_on() > 0.0 {
+                    self.has_thin.set(true);
+                }
+                (Some(share.low), Some(share.high))
+            })
         };
         for kinds in &met.kinds {
-            for (key, number) in &kinds.numbers {
+            // Those without a name are of no row.
+            for (key, number) in kinds.numbers.iter().filter(|(key, _)| !key.is_empty()) {
                 let batches = Batches::of(&kinds.rows, |row| row == number);
                 ends.entry(key.clone()).or_default().push(share(&batches));
             }

@@ -3,12 +3,18 @@
 
 use chrono::{DateTime, Utc};
 
+use super::notes::SETTLED;
 use super::{Asked, By, time};
 
 /// The forms of [`parse`], for messages and help.
 pub const FORMS: &str = "a run (its id, the beginning of it, `last` or `current`), release:0.7, source:GLOB, \
      FROM..TO in wall time (2h..1h, 2026-11-29T14:00Z..2026-11-29T15:00Z), or several joined by commas: one kind \
      unites, kinds intersect";
+
+/// A note on a selection that was written in one word: it has no flags.
+pub fn without_flags(note: &str) -> String {
+    note.replace(SETTLED, "a stretch of time that ends earlier, as FROM..1m does, leaves that end out")
+}
 
 /// Reads a selection of one scope.
 ///

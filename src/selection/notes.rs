@@ -119,6 +119,9 @@ fn one_of_many(current: &[runs::Current], all: &[Run]) -> Option<String> {
     })
 }
 
+/// The way out of that, for who has the flag.
+pub(super) const SETTLED: &str = "--settled leaves that end out";
+
 /// Where a selection reaches the end of a run that may still grow, the slow requests are not in the journal yet.
 fn still_growing(parts: &[(&Run, Window)], growing: &[Growing]) -> Option<String> {
     let reaching: Vec<(&Run, Option<f64>)> = parts
@@ -139,7 +142,7 @@ fn still_growing(parts: &[(&Run, Window)], growing: &[Growing]) -> Option<String
         longest.map(|tail_s| format!(" (99 of 100 end within {} s)", rounded(tail_s))).unwrap_or_default();
     Some(format!(
         "{which}: requests that still run are not in the journal, and the slow ones are missing more often{tail}; \
-         --settled leaves that end out"
+         {SETTLED}"
     ))
 }
 

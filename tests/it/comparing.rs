@@ -215,11 +215,83 @@ fn accounting_that_one_side_lacks_is_said() {
         .says(
             "b: token accounting is unavailable in 1 run, so the output of 40 completed requests is unknown",
         )
-        .says("attainment, misses and tpot_s of b and a cannot be held against each other");
+        .says(
+            "attainment, misses and tpot_s of b and a cannot be held against each other, and are not judged",
+        );
+    let found = compare(&lab, &[&[A, B, "--format", "json"], &TARGETS[..]].concat()).exits(0).json();
+    for name in ["attainment", "miss output_unmeasured"] {
+        let lacking = figure(&found, name);
+        assert_eq!(lacking["verdict"], "not judged", "{lacking}");
+        assert!(lacking["difference"].is_number() && lacking["low"].is_number(), "{lacking}");
+    }
+    // All 40 met against none that is known to.
+    assert_eq!((&found["differ"], &found["maybe"]), (&json!(0), &json!(0)), "{found:#}");
+    assert_eq!(
+        ["ttft", "tpot", "policy"].map(|key| &found[key]),
+        [&json!(1.0), &json!(1.0), &json!("journal")]
+    );
+    let text = compare(&lab, &[&[A, B], &TARGETS[..]].concat()).exits(0).stdout.replace('\n', " ");
+    assert!(text.contains("None of "), "{text}");
+    assert!(text.contains(": not judged, for one side did not count its output."), "{text}");
+    assert!(
+        text.contains(
+            "Not judged, for one side did not count its output, 2: attainment, miss output_unmeasured."
+        ),
+        "{text}"
+    );
     compare(&lab, &[A, B])
         .exits(0)
         .says("no attainment: give --ttft and --tpot")
         .says("tpot_s of b and a cannot be held");
+}
+
+#[test]
+fn a_side_without_a_request_is_nothing_to_compare() {
+    let lab = lab(&[
+        (0..40).map(|at| met(A, at, f64::from(at), true)).collect(),
+        (0..40).map(|at| met(B, at, 100.0 * f64::from(at), true)).collect(),
+    ]);
+    // Between two requests of b, which begins at 13:53:20 UTC.
+    compare(&lab, &[A, &format!("{B},2026-11-18T13:53:30Z..2026-11-18T13:53:50Z")])
+        .exits(2)
+        .says("nothing to compare: b, ")
+        .says("takes in runs, but no request");
+}
+
+#[test]
+fn few_independent_requests_are_counted() {
+    // One burst of a hundred misses, and every hundredth: the worked example, n_eff 6.53 against 1000.
+    let lab = lab(&[
+        (0..1000).map(|at| met(A, at, f64::from(at), at % 100 != 99)).collect(),
+        (0..1000).map(|at| met(B, at, f64::from(at), !(400..500).contains(&at))).collect(),
+    ]);
+    let found = compare(&lab, &[&[A, B, "--format", "json"], &TARGETS[..]].concat()).exits(0).json();
+    let attainment = figure(&found, "attainment");
+    assert_eq!(attainment["verdict"], "too few");
+    near(&attainment["independent_b"], 6.5292437674);
+    let text = compare(&lab, &[&[A, B], &TARGETS[..]].concat()).exits(0).stdout.replace('\n', " ");
+    let says = "too few independent requests to say whether they differ (a: 1,000 count like ";
+    assert!(text.contains(says) && text.contains(", b: 1,000 like 7)."), "{text}");
+    let all = compare(&lab, &[&[A, B, "--all"], &TARGETS[..]].concat()).exits(0).stdout;
+    let counts = all.lines().find(|line| line.ends_with("independent ones")).expect("they are counted");
+    assert_eq!(counts.split_whitespace().nth(2), Some("7"), "{all}");
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+}
+
+#[test]
+fn a_run_that_is_written_has_a_way_out_that_compare_knows() {
+    let lab = Lab::new();
+    lab.write(
+        "journal.jsonl",
+        std::fs::read(crate::harness::project().join("samples/journal.jsonl")).unwrap(),
+    );
+    // A file that just changed.
+    let now_s = chrono::Utc::now().timestamp() as f64;
+    crate::harness::set_modified(&lab.path("journal.jsonl"), now_s);
+    lab.ingest("journal.jsonl");
+    let said = compare(&lab, &["1795977782", "1795977784"]).exits(0);
+    let said = said.says("still written").says("a stretch of time that ends earlier, as FROM..1m does");
+    assert!(!said.stderr.contains("--settled"), "{}", said.stderr);
 }
 
 #[test]

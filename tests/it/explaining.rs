@@ -186,6 +186,61 @@ speaks for conditions as in this window; a burst or outage that it did not
 "#;
 
 #[test]
+fn where_nobody_stands_out_smaller_ones_may_be_there() {
+    // The worked example that is too few to say: every hundredth missed before, one burst of a hundred in the window.
+    let lines: Vec<String> = (0..2000)
+        .map(|i| {
+            let is_missed = if i < 1000 { i % 100 == 99 } else { (1400..1500).contains(&i) };
+            let ttft_s = if is_missed { 3.0 } else { 0.5 };
+            row(i, i as f64, json!({"prefill_iid": format!("n{}", i % 4), "ttft_s": ttft_s}))
+        })
+        .collect();
+    let lab = lab(&lines);
+    let found = explained(&lab, &["--from", "1000"]);
+    near(&found["extra"], 90.0);
+    assert_eq!(
+        (&found["named"], &found["too_few"], &found["not_comparable"]),
+        (&json!([]), &json!(true), &json!(null))
+    );
+    assert_eq!(
+        (&found["ttft"], &found["tpot"], &found["policy"]),
+        (&json!(1.0), &json!(0.1), &json!("journal"))
+    );
+    let page = explain(&lab, &["--from", "1000"]).exits(0).stdout;
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("or outage stands out; smaller ones may be there: a name needs 3 standard deviations"),
+        "{page}"
+    );
+    assert!(!text.contains("alike"), "{page}");
+    assert!(text.contains("too few independent requests to say whether the two differ"), "{page}");
+    assert!(text.contains("rests on about 1 independent miss: one burst more or less changes it"), "{page}");
+}
+
+#[test]
+fn outputs_that_one_side_did_not_count_are_said_before_all_else() {
+    let lines: Vec<String> = (0..2000)
+        .map(|i| match i {
+            0..1000 => row(i, i as f64, json!({})),
+            _ => row(i, i as f64, json!({"output_len": null, "token_accounting": "unavailable"})),
+        })
+        .collect();
+    let lab = lab(&lines);
+    let page = explain(&lab, &["--from", "1000"]).exits(0).stdout;
+    let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let says = "the two cannot be held against each other: the output of 1000 completed requests of the window is unknown";
+    assert!(text.contains(says), "{page}");
+    assert!(text.find(says) < text.find("extra misses"), "{page}");
+    // None of them met: that rests on no burst.
+    assert!(!text.contains("rests on"), "{page}");
+    let found = explained(&lab, &["--from", "1000"]);
+    assert!(found["not_comparable"].as_str().is_some_and(|why| why.starts_with(says)), "{found}");
+    near(&found["extra"], 1000.0);
+    assert_eq!(explained(&lab, &["--from", "1000", "--policy", "router"])["not_comparable"], json!(null));
+}
+
+#[test]
 fn nothing_to_explain_is_said_and_no_failure() {
     let lines: Vec<String> = (0..2000)
         .map(|i| {

@@ -206,6 +206,10 @@ fn targets_stand_side_by_side_as_attainment_has_them() {
         let value = bound("attainment");
         assert!(bound("attainment_low") < value && value <= bound("attainment_high"));
     }
+    assert!(
+        tried.as_array().unwrap().iter().all(|tried| tried["independent"].as_f64() > Some(100.0)),
+        "{tried}"
+    );
     let table = lab.run(&[&["slo", "try"], &flags[..]].concat()).exits(0).stdout;
     assert!(table.contains("1.000 (0.996-1.000)"), "{table}");
 }

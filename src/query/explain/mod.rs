@@ -21,11 +21,12 @@ pub use written::Event;
 use self::outages::Outages;
 use self::places::between;
 use self::reading::{Miss, Read, read, typical};
+use super::caveats;
 use super::ordered::{self, Part, Scope};
 use super::scoring::Policy;
 use crate::failure::Failure;
 use crate::selection::{OPEN_FROM, Row, Selection, install};
-use crate::statistics::{self, Account, SHOWN};
+use crate::statistics::{self, Account, Difference, SHOWN};
 use crate::store::slos::Slo;
 use crate::text::wall_time;
 
@@ -64,8 +65,17 @@ pub struct Explanation {
     pub window: Side,
     /// What it is held against.
     pub baseline: Side,
+    /// TTFT target, in seconds.
+    pub ttft: f64,
+    /// TPOT target, in seconds.
+    pub tpot: f64,
+    /// Who is scored.
+    pub policy: &'static str,
+    /// Whether the independent requests are too few to say whether the two differ, as in `compare`.
+    pub too_few: bool,
+    /// Why the two cannot be held against each other, when they cannot.
+    pub not_comparable: Option<String>,
     /// What a reader must know of the order of the requests.
-    #[serde(skip)]
     pub notes: Vec<String>,
 }
 
@@ -218,6 +228,13 @@ pub fn explain(
         scopes.iter().find(|scope| scope.name == name).cloned().unwrap_or_else(|| Scope::empty(name))
     };
     let (window_scope, baseline_scope) = (scope_of(WINDOW), scope_of(BASELINE));
+    // Before the outages, which are found by another selection.
+    let not_comparable = match policy {
+        Policy::Router => None,
+        Policy::Journal | Policy::Offers => {
+            one_sided_accounting(&caveats::without_accounting_by_scope(connection)?)
+        }
+    };
     let outages = Outages::load(connection, &scopes)?;
 
     let Read { profiles, accounts, kinds, window: window_side, baseline: baseline_side } =
@@ -310,8 +327,23 @@ pub fn explain(
         offered_per_s,
         window: window_side.in_words(&window_rate),
         baseline: baseline_side.in_words(&baseline_rate),
+        ttft: targets.ttft_s,
+        tpot: targets.tpot_s,
+        policy: policy.name(),
+        too_few: Difference::of_shares(&baseline_rate, &window_rate).too_few,
+        not_comparable,
         notes: ordered::notes(&scopes),
     })
+}
+
+/// Where one side alone has requests whose output nobody counted, its misses are of another kind.
+fn one_sided_accounting(without: &[(String, i64, i64)]) -> Option<String> {
+    let [(scope, _, completed)] = without else { return None };
+    let other = if scope == WINDOW { BASELINE } else { WINDOW };
+    Some(format!(
+        "the two cannot be held against each other: the output of {completed} completed requests of the {scope} is \
+         unknown, and they count as missed, while the {other} has none such; --policy router does not need it"
+    ))
 }
 
 fn nothing_scored(is_window: bool, policy: Policy) -> Failure {
