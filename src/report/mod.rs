@@ -3,6 +3,7 @@
 
 pub mod comparison;
 mod figures;
+mod lean;
 mod markdown;
 mod page;
 mod parts;

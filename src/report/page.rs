@@ -4,6 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::Figures;
 use super::figures::findings::findings;
+use super::lean::lean;
 use super::sections;
 use super::words::{self, Moment, count, many, maybe_share, short_duration};
 
@@ -11,7 +12,7 @@ use super::words::{self, Moment, count, many, maybe_share, short_duration};
 pub(super) const STYLE: &str = include_str!("style.css");
 
 /// Its SHA-256, by which the page's own policy lets it in. A test compares.
-pub(super) const STYLE_HASH: &str = "gHs5BuI+06Cv+dqO3nE84tNd7eUT3ofqKBxs4Suwngw=";
+pub(super) const STYLE_HASH: &str = "Bw6QSqUUYMQcGhLaVvA/hHs4rXuzi9XAx9fL8Q30BvY=";
 
 const SECTIONS: [(&str, &str); 10] = [
     ("verdict", "Verdict"),
@@ -65,7 +66,7 @@ pub(super) fn document(title: &str, body: Markup) -> String {
     let policy =
         format!("default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'");
     let hatch = r##"<pattern id="none" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line y2="6" stroke-width="2" class="hh" stroke="#dfe4ea"/></pattern>"##;
-    html! {
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -82,8 +83,8 @@ pub(super) fn document(title: &str, body: Markup) -> String {
                 (body)
             }
         }
-    }
-    .into_string()
+    };
+    lean(&page.into_string())
 }
 
 /// What the report is of, in a line.

@@ -127,23 +127,21 @@ impl Table {
     }
 
     pub(super) fn markup(&self) -> Markup {
-        let class = |classes: &str| (!classes.is_empty()).then(|| classes.to_owned());
+        let bar = |classes: &str| classes.contains("bar").then_some("bar");
         html! {
             div.scroll tabindex="0" {
-                table.full cellpadding="3" {
+                table class=(format!("full{}", self.kinds())) cellpadding="3" {
                     thead { tr {
-                        @for Col(head, classes) in &self.columns {
-                            @let classes = classes.replace("bar", "");
-                            @if head.is_empty() { td class=[class(classes.trim())] {} }
-                            @else { th scope="col" class=[class(classes.trim())] { (head) } }
+                        @for Col(head, _) in &self.columns {
+                            @if head.is_empty() { td {} } @else { th scope="col" { (head) } }
                         }
                     } }
                     tbody {
                         @for (row, cells) in &self.rows {
-                            tr class=[class(row)] {
+                            tr class=[(!row.is_empty()).then_some(row)] {
                                 @for (at, (cell, Col(_, classes))) in cells.iter().zip(&self.columns).enumerate() {
-                                    @if at == 0 { th scope="row" class=[class(classes)] { (cell) } }
-                                    @else { td class=[class(classes)] { (cell) } }
+                                    @if at == 0 { th scope="row" { (cell) } }
+                                    @else { td class=[bar(classes)] { (cell) } }
                                 }
                             }
                         }
@@ -151,6 +149,15 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// What columns are, by their number, once on the table: `n2` is a column of numbers.
+    fn kinds(&self) -> String {
+        let of = |(Col(_, classes), number): (&Col, usize)| -> String {
+            let kinds = classes.split_whitespace().filter(|kind| *kind != "bar");
+            kinds.map(|kind| format!(" {kind}{number}")).collect()
+        };
+        self.columns.iter().zip(1..).map(of).collect()
     }
 }
 

@@ -67,7 +67,13 @@ pub(super) fn duration(seconds: f64) -> String {
     if magnitude > 1e12 {
         return format!("{sign}{magnitude:.2e}\u{a0}s");
     }
-    let whole = magnitude.round() as u64;
+    // Rounded to what is shown: seconds, from 10 min on minutes, from a day on hours.
+    let least = match magnitude.round() as u64 {
+        0..600 => 1.0,
+        600..86_400 => 60.0,
+        _ => 3600.0,
+    };
+    let whole = (least * (magnitude / least).round()) as u64;
     let (days, hours, minutes, seconds) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60, whole % 60);
     let two = |large: u64, large_unit: &str, small: u64, small_unit: &str| match small {
         0 => format!("{sign}{large}\u{a0}{large_unit}"),
@@ -267,6 +273,10 @@ mod tests {
             (99.96, "1\u{a0}min\u{a0}40\u{a0}s"),
             (133.0, "2\u{a0}min\u{a0}13\u{a0}s"),
             (1321.0, "22\u{a0}min"),
+            (640.5, "11\u{a0}min"),
+            (599.6, "10\u{a0}min"),
+            (3599.0, "1\u{a0}h"),
+            (86_399.0, "1\u{a0}d"),
             (6120.0, "1\u{a0}h\u{a0}42\u{a0}min"),
             (7200.0, "2\u{a0}h"),
             (90_000.0, "1\u{a0}d\u{a0}1\u{a0}h"),

@@ -19,13 +19,20 @@ pub(in crate::report) struct Engine {
     pub p99: Option<f64>,
     /// Whether the values are too few for an upper end of them.
     pub is_open: [bool; 2],
-    /// Whether it fails more often, or is slower, than the others of the role: judged together.
+    /// Whether it fails more often, or is slower by p50 or p99, than the others of the role: judged together.
     pub fails_more: bool,
-    pub is_slower: bool,
-    /// The failure rate of the others, the median p99 of the others.
+    pub is_slower: [bool; 2],
+    /// The failure rate of the others, the median p50 and p99 of the others.
     pub others_rate: Option<f64>,
-    pub others_p99: Option<f64>,
+    pub others: [Option<f64>; 2],
     pub rate_low: Option<f64>,
+}
+
+impl Engine {
+    /// Its p50 and p99.
+    pub(in crate::report) fn percentiles(&self) -> [Option<f64>; 2] {
+        [self.p50, self.p99]
+    }
 }
 
 /// Both roles: prefill, decode.
@@ -38,6 +45,8 @@ pub(in crate::report) struct Engines {
 
 pub(in crate::report) const ROLES: [&str; 2] = ["prefill", "decode"];
 const METRICS: [&str; 2] = ["ttft_s", "tpot_s"];
+/// By these engines are held against each other.
+const PERCENTS: [u32; 2] = [50, 99];
 /// With fewer values the latency of an engine is not judged.
 const FEWEST_VALUES: i64 = 1000;
 /// An engine is slow beyond so many times the median of the others.
@@ -82,11 +91,11 @@ impl Engines {
         change(&mut engines[at]);
     }
 
-    /// Finds who stands out: every rate and every p99 is one of the figures that are judged together. What cannot be
+    /// Finds who stands out: every rate, p50 and p99 is one of the figures that are judged together. What cannot be
     /// higher, because it is not beyond the mark of a finding, counts among them as unproven.
     fn judge(&mut self, reader: &Reader<'_>, survey: &Survey) {
         let mut family: Vec<Difference> = Vec::new();
-        let mut whose: Vec<(usize, usize, bool)> = Vec::new();
+        let mut whose: Vec<(usize, usize, Option<usize>)> = Vec::new();
         for role in 0..2 {
             let values = if role == 0 { &survey.ttft } else { &survey.tpot };
             let numbers: Vec<Option<u32>> = self.roles[role]
@@ -96,7 +105,7 @@ impl Engines {
                 })
                 .map(|at| at.and_then(|at| u32::try_from(at).ok()))
                 .collect();
-            let p99s: Vec<Option<f64>> = self.roles[role].iter().map(|engine| engine.p99).collect();
+            let known: Vec<[Option<f64>; 2]> = self.roles[role].iter().map(Engine::percentiles).collect();
             let totals = self.roles[role]
                 .iter()
                 .fold((0, 0), |sum, engine| (sum.0 + engine.failures, sum.1 + engine.legs));
@@ -105,19 +114,25 @@ impl Engines {
                 let seen = &survey.engines[number as usize].legs[role];
                 if let Some(difference) = engine.judge_rate(totals, seen, &survey.legs[role]) {
                     family.push(difference);
-                    whose.push((role, at, false));
+                    whose.push((role, at, None));
                 }
-                engine.others_p99 = median(p99s.iter().enumerate().filter(|(other, _)| *other != at));
-                if let Some(difference) = engine.judge_p99(number, values, p99s.len()) {
+                engine.others = [0, 1].map(|which| {
+                    let others = known.iter().enumerate().filter(|(other, _)| *other != at);
+                    median(others.filter_map(|(_, found)| found[which]))
+                });
+                for (which, difference) in engine.judge_latency(number, values, known.len()) {
                     family.push(difference);
-                    whose.push((role, at, true));
+                    whose.push((role, at, Some(which)));
                 }
             }
         }
-        for ((role, at, is_latency), verdict) in whose.into_iter().zip(judge_together(&family)) {
+        for ((role, at, percentile), verdict) in whose.into_iter().zip(judge_together(&family)) {
             let engine = &mut self.roles[role][at];
             let is_higher = verdict == Verdict::Higher;
-            if is_latency { engine.is_slower = is_higher } else { engine.fails_more = is_higher }
+            match percentile {
+                Some(which) => engine.is_slower[which] = is_higher,
+                None => engine.fails_more = is_higher,
+            }
         }
     }
 }
@@ -139,34 +154,44 @@ impl Engine {
         Some(Difference::of_shares(&others, &share))
     }
 
-    /// How much slower it is than the others of its role.
-    fn judge_p99(&mut self, number: u32, values: &[OfEngine], engines: usize) -> Option<Difference> {
-        let own: Vec<f64> = values
-            .iter()
-            .filter(|(engine, _)| *engine == number)
-            .map(|(_, value)| f64::from(*value))
-            .collect();
-        let found = Percentile::of(&own, &[50, 99]);
+    /// How much slower it is than the others of its role, by p50 and by p99.
+    fn judge_latency(
+        &mut self,
+        number: u32,
+        values: &[OfEngine],
+        engines: usize,
+    ) -> Vec<(usize, Difference)> {
+        let of = |is_own: bool| -> Vec<f64> {
+            let values = values.iter().filter(|(engine, _)| (*engine == number) == is_own);
+            values.map(|(_, value)| f64::from(*value)).collect()
+        };
+        let found = Percentile::of(&of(true), &PERCENTS);
         self.is_open = [0, 1].map(|at| found.get(at).is_some_and(|found| found.high_rank.is_none()));
-        let own = found.get(1)?.measured()?;
-        let is_beyond = self.others_p99.is_some_and(|others| own.value > SLOW * others);
-        if !is_beyond || self.n < FEWEST_VALUES || engines < 3 {
-            let unproven = Difference::of_percentiles(&own, &own);
-            return Some(Difference { too_few: true, ..unproven });
-        }
-        let others: Vec<f64> = values
-            .iter()
-            .filter(|(engine, _)| *engine != number)
-            .map(|(_, value)| f64::from(*value))
-            .collect();
-        let others = Percentile::of(&others, &[99]).pop()?.measured()?;
-        Some(Difference::of_percentiles(&others, &own))
+        let is_beyond = [0, 1].map(|at| {
+            let own = found.get(at).and_then(Percentile::measured);
+            own.zip(self.others[at]).is_some_and(|(own, others)| own.value > SLOW * others)
+        });
+        let is_judged = self.n >= FEWEST_VALUES && engines >= 3;
+        let others = if is_judged && is_beyond != [false, false] {
+            Percentile::of(&of(false), &PERCENTS)
+        } else {
+            Vec::new()
+        };
+        let judge = |at: usize| {
+            let own = found.get(at)?.measured()?;
+            let others = others.get(at).filter(|_| is_beyond[at]).and_then(Percentile::measured);
+            Some(match others {
+                Some(others) => Difference::of_percentiles(&others, &own),
+                None => Difference { too_few: true, ..Difference::of_percentiles(&own, &own) },
+            })
+        };
+        [0, 1].into_iter().filter_map(|at| Some((at, judge(at)?))).collect()
     }
 }
 
-/// The median of what is there, of two middle ones the lower.
-fn median<'v>(values: impl Iterator<Item = (usize, &'v Option<f64>)>) -> Option<f64> {
-    let mut values: Vec<f64> = values.filter_map(|(_, value)| *value).collect();
+/// The median, of two middle ones the lower.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     values.get((values.len().checked_sub(1)?) / 2).copied()
 }

@@ -126,12 +126,21 @@ fn load(figures: &Figures) -> Option<Finding> {
     )
 }
 
-/// A stretch lasts so long, or one bucket.
+/// A stretch lasts so long, or one bucket; where no run has requests for twice as long, a tenth of that.
 const STRETCH_S: i64 = 600;
 
 fn worst_stretch(figures: &Figures) -> Option<Finding> {
     let axis = &figures.axis;
-    let length = usize::try_from((STRETCH_S + axis.bucket_s - 1) / axis.bucket_s).ok()?.max(1);
+    // Without the stretches that nothing happened in.
+    let busy = |column: &super::axis::Column| {
+        let buckets = &figures.series.buckets[column.offset..column.offset + column.buckets];
+        buckets.iter().filter(|bucket| bucket.offered > 0).count()
+    };
+    let longest = axis.columns.iter().map(busy).max()?.max(1);
+    let mut length = usize::try_from((STRETCH_S + axis.bucket_s - 1) / axis.bucket_s).ok()?.max(1);
+    if longest < 2 * length {
+        length = longest.div_ceil(10);
+    }
     let scored: i64 = figures.series.buckets.iter().map(|bucket| bucket.scored).sum();
     let mut worst: Option<(f64, usize, i64, i64)> = None;
     for column in axis.columns.iter().filter(|column| column.buckets >= 2 * length) {
@@ -161,8 +170,13 @@ fn worst_stretch(figures: &Figures) -> Option<Finding> {
         Some(wall_s) => {
             let to_s = wall_s + length_s as f64;
             let is_same_day = words::moment(wall_s, Moment::Day) == words::moment(to_s, Moment::Day);
-            let end = if is_same_day { Moment::Minute } else { Moment::DayMinute };
-            let (from, to) = (words::moment(wall_s, Moment::DayMinute)?, words::moment(to_s, end)?);
+            let (begin, end) = match (is_same_day, axis.bucket_s < 60) {
+                (true, true) => (Moment::DaySecond, Moment::Second),
+                (true, false) => (Moment::DayMinute, Moment::Minute),
+                (false, true) => (Moment::DaySecond, Moment::DaySecond),
+                (false, false) => (Moment::DayMinute, Moment::DayMinute),
+            };
+            let (from, to) = (words::moment(wall_s, begin)?, words::moment(to_s, end)?);
             format!("{from}–{to}\u{a0}UTC{run}")
         }
         None => {
@@ -200,23 +214,24 @@ fn failing_engine(figures: &Figures) -> Option<Finding> {
 }
 
 fn slow_engine(figures: &Figures) -> Option<Finding> {
-    let mut worst: Option<(f64, usize, &super::engines::Engine)> = None;
+    let mut worst: Option<(f64, usize, usize, &super::engines::Engine)> = None;
     for (role, engines) in figures.engines.roles.iter().enumerate() {
-        for engine in engines.iter().filter(|engine| engine.is_slower) {
-            let Some((p99, others)) = engine.p99.zip(engine.others_p99) else { continue };
-            if worst.is_none_or(|worst| p99 / others > worst.0) {
-                worst = Some((p99 / others, role, engine));
+        for (engine, which) in engines.iter().flat_map(|engine| [(engine, 1), (engine, 0)]) {
+            let Some((own, others)) = engine.percentiles()[which].zip(engine.others[which]) else { continue };
+            if engine.is_slower[which] && worst.is_none_or(|worst| own / others > worst.0) {
+                worst = Some((own / others, role, which, engine));
             }
         }
     }
-    let (_, role, engine) = worst?;
+    let (_, role, which, engine) = worst?;
     Some(Finding::new("engines", "Slow engine").strong(words::outside(&engine.name, words::ENGINE)).plain(
         format!(
-            " has a {} p99 of {}; the median of the other {} engines is {}.",
+            " has a {} {} of {}; the median of the other {} engines is {}.",
             ["TTFT", "TPOT"][role],
-            words::maybe_duration(engine.p99),
+            ["p50", "p99"][which],
+            words::maybe_duration(engine.percentiles()[which]),
             ROLES[role],
-            words::maybe_duration(engine.others_p99)
+            words::maybe_duration(engine.others[which])
         ),
     ))
 }

@@ -166,19 +166,22 @@ impl Panels<'_> {
     }
 
     fn ground(&self, svg: &mut Svg, panel: &Panel, top: f64) {
-        for column in self.columns {
-            svg.rect(column.x, column.width, top, panel.height, Tone::Plot);
-        }
-        for (column, bands) in self.columns.iter().zip(&panel.hatched) {
-            for (from, buckets) in bands {
-                let one = column.width / column.buckets as f64;
-                let x = column.x + one * *from as f64;
-                svg.rect(x, one * *buckets as f64, top, panel.height, Tone::Hatch);
+        svg.group(Tone::Plot.fill(), |svg| {
+            for column in self.columns {
+                svg.rect_with(column.x, column.width, top, panel.height, "", None);
             }
-        }
+        });
+        svg.group(Tone::Hatch.fill(), |svg| {
+            for (column, bands) in self.columns.iter().zip(&panel.hatched) {
+                for (from, buckets) in bands {
+                    let one = column.width / column.buckets as f64;
+                    let x = column.x + one * *from as f64;
+                    svg.rect_with(x, one * *buckets as f64, top, panel.height, "", None);
+                }
+            }
+        });
     }
 
-    /// The lines of ticks, then covers over the gaps that they run through.
     fn grid(&self, svg: &mut Svg, tops: &[f64], bottom: f64) {
         let Some(first) = tops.first() else { return };
         svg.group(Line::Grid.stroke(), |svg| {
@@ -239,9 +242,10 @@ impl Panels<'_> {
 
     fn labels(&self, svg: &mut Svg, tops: &[f64], bottom: f64) {
         svg.group(r##"class="t" fill="#57606a""##, |svg| {
-            for tick in self.ticks {
-                tick.text(svg, bottom + 14.0);
-            }
+            let down = number(bottom + 14.0, 1);
+            svg.group(&format!(r#"text-anchor="middle" transform="translate(0 {down})""#), |svg| {
+                self.ticks.iter().for_each(|tick| tick.text(svg));
+            });
             for column in self.columns {
                 head(svg, column);
             }

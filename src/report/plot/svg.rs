@@ -100,7 +100,7 @@ impl Svg {
         more: &str,
         text: &str,
     ) {
-        let y = number(y, 1);
+        let y = if y == 0.0 { String::new() } else { format!(r#" y="{}""#, number(y, 1)) };
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => r#" text-anchor="middle""#,
@@ -108,7 +108,7 @@ impl Svg {
         };
         let class = if class.is_empty() { String::new() } else { format!(r#" class="{class}""#) };
         let more = if more.is_empty() { String::new() } else { format!(" {more}") };
-        let _ = write!(self.text, r#"<text x="{x}" y="{y}"{anchor}{class}{more}>"#);
+        let _ = write!(self.text, r#"<text x="{x}"{y}{anchor}{class}{more}>"#);
         self.escape(text);
         self.text.push_str("</text>");
     }

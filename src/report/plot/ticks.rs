@@ -37,9 +37,9 @@ impl TimeTick {
         svg.raw(&format!(r#"<line{class} x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>"#));
     }
 
-    /// Its label.
-    pub(super) fn text(&self, svg: &mut Svg, y: f64) {
-        svg.text(&percent(self.x), y, Anchor::Middle, self.class, "", &self.label);
+    /// Its label; its anchor and its place down are those of the group that it is in.
+    pub(super) fn text(&self, svg: &mut Svg) {
+        svg.text(&percent(self.x), 0.0, Anchor::Start, self.class, "", &self.label);
     }
 }
 

@@ -77,8 +77,8 @@ fn role(figures: &Figures, role: usize) -> Markup {
             html! { span.hot[engine.fails_more] { (maybe_share(engine.failure_rate)) } },
             bar(ratio(engine.failure_rate.unwrap_or(0.0), most_rate), Tone::Bad, None),
             html! { (count(engine.failures)) " of " (count(engine.legs)) },
-            starred(maybe_duration(engine.p50), engine.is_open[0] && engine.p50.is_some()),
-            html! { span.hot[engine.is_slower] { (starred(maybe_duration(engine.p99), engine.is_open[1] && engine.p99.is_some())) } },
+            percentile(engine, 0),
+            percentile(engine, 1),
             bar(ratio(engine.p99.unwrap_or(0.0), most_p99), Tone::Slow, target_s.map(|target_s| target_s / most_p99)),
             html! { (if ejected_s > 0.0 { duration(ejected_s) } else { words::NONE.to_owned() }) },
             html! { (holds) },
@@ -92,6 +92,13 @@ fn role(figures: &Figures, role: usize) -> Markup {
             p.note { "The " (ENGINE_ROWS) " with the most failed legs; " (all.len() - shown.len()) " more are in the shares only." }
         }
     }
+}
+
+/// Its p50 or p99, bold where it is slower by that.
+fn percentile(engine: &Engine, at: usize) -> Markup {
+    let value = engine.percentiles()[at];
+    let shown = starred(maybe_duration(value), engine.is_open[at] && value.is_some());
+    html! { @if engine.is_slower[at] { span.hot { (shown) } } @else { (shown) } }
 }
 
 /// How long an engine was ejected, and how often held.
@@ -119,14 +126,17 @@ fn named(engines: &[Engine], role: usize) -> Markup {
             .map(|engine| words::outside(&engine.name, words::ENGINE))
             .collect()
     };
-    let (failing, slow) = (list(|engine| engine.fails_more), list(|engine| engine.is_slower));
-    if failing.is_empty() && slow.is_empty() {
+    let failing = list(|engine| engine.fails_more);
+    let slow = [list(|engine| engine.is_slower[0]), list(|engine| engine.is_slower[1])];
+    if failing.is_empty() && slow.iter().all(Vec::is_empty) {
         return html! {};
     }
     html! {
         p.note {
             @if !failing.is_empty() { "Fails more often than the others: " b { (failing.join(", ")) } ". " }
-            @if !slow.is_empty() { "Slower by " (metric) " p99 than the others: " b { (slow.join(", ")) } "." }
+            @for (slow, percentile) in slow.iter().zip(["p50", "p99"]) {
+                @if !slow.is_empty() { "Slower by " (metric) " " (percentile) " than the others: " b { (slow.join(", ")) } ". " }
+            }
         }
     }
 }

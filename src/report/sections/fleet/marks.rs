@@ -9,6 +9,8 @@ use crate::report::plot::{Line, Svg, Tone, number, percent};
 use crate::report::words;
 use crate::report::words::{Moment, duration, plain};
 
+/// The end of an interval that is shorter is not told beside its length.
+const SHORT_S: f64 = 60.0;
 /// The least width of a mark, in percent.
 const LEAST: f64 = 0.12;
 
@@ -50,11 +52,17 @@ fn told_interval(figures: &Figures, interval: &Interval) -> String {
         .as_deref()
         .map_or_else(String::new, |cause| format!(": {}", words::outside(cause, words::ID)));
     let from = interval.from_s.map_or_else(|| "an unknown start".to_owned(), |from_s| moment_of(run, from_s));
-    // Said once, at the end.
-    let from = if interval.is_open { &from } else { from.strip_suffix(" UTC").unwrap_or(&from) };
-    let to = if interval.is_open { "the run’s end".to_owned() } else { moment_of(run, interval.to_s) };
+    // UTC is said once, at the end; the end of a short one is known by its length.
+    let is_short = interval.length_s.is_some_and(|length_s| length_s < SHORT_S);
+    let (from, to) = if interval.is_open {
+        (from.as_str(), " to the run’s end".to_owned())
+    } else if is_short {
+        (from.as_str(), String::new())
+    } else {
+        (from.strip_suffix(" UTC").unwrap_or(&from), format!(" to {}", moment_of(run, interval.to_s)))
+    };
     let length = interval.length_s.map_or_else(String::new, |length_s| format!(", {}", duration(length_s)));
-    plain(&format!("{what}{cause}\n{from} to {to}{length}"))
+    plain(&format!("{what}{cause}\n{from}{to}{length}"))
 }
 
 /// A moment of a run: wall time, else time into the run.
@@ -103,7 +111,12 @@ fn decisions(svg: &mut Svg, figures: &Figures, y: f64) {
             .collect();
         places.sort_unstable();
         places.dedup();
-        let d: String = places.iter().map(|place| format!("M{place} 0v9")).collect();
+        let mut before = 0;
+        let ticks = places.iter().enumerate().map(|(number, place)| {
+            let from = std::mem::replace(&mut before, *place);
+            if number == 0 { format!("M{place} 0v9") } else { format!("m{}-9v9", place - from) }
+        });
+        let d: String = ticks.collect();
         svg.nested((column.x, column.width), (y, 9.0), (PLACES, 9.0), |svg| {
             let stroke =
                 format!(r#"{} stroke-width="1" vector-effect="non-scaling-stroke""#, Line::Off.stroke());

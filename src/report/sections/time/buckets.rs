@@ -1,6 +1,7 @@
 //! What is read off the buckets of each column: curves, stretches, and what is told of each on hover.
 
 use crate::report::figures::Figures;
+use crate::report::figures::axis::Axis;
 use crate::report::figures::series::Bucket;
 use crate::report::plot::{Band, Hit, area, stepped};
 use crate::report::words;
@@ -45,21 +46,29 @@ pub(super) fn areas(
     upper.iter().zip(&lower).map(|(upper, lower)| area(upper, lower)).collect()
 }
 
+/// How much of its wall time tells the begin of a bucket from that of any other.
+pub(super) fn begin_shown(axis: &Axis) -> Moment {
+    match (axis.is_wall || axis.bucket_s >= 3600, axis.bucket_s < 60) {
+        (true, true) => Moment::DaySecond,
+        (true, false) => Moment::DayMinute,
+        (false, true) => Moment::Second,
+        (false, false) => Moment::Minute,
+    }
+}
+
 /// When a bucket begins, and of which run it is.
 pub(super) fn when(figures: &Figures, bucket: usize) -> String {
     let (rel_s, wall_s) = figures.axis.begin(bucket);
     let (column, _) = figures.axis.column_of(bucket);
     let run = figures.axis.columns[column].run;
-    let how = if figures.axis.bucket_s < 60 { Moment::Second } else { Moment::Minute };
-    let how = if figures.axis.bucket_s >= 3600 || figures.axis.is_wall { Moment::DayMinute } else { how };
-    let wall = wall_s.and_then(|wall_s| words::moment(wall_s, how));
+    let wall = wall_s.and_then(|wall_s| words::moment(wall_s, begin_shown(&figures.axis)));
     let end = if figures.series.buckets[bucket].is_end {
         if figures.axis.is_wall { " (a run’s end)" } else { " (its end)" }
     } else {
         ""
     };
     let text = match (wall, run) {
-        (Some(wall), Some(run)) => format!("{wall}, run {} +{rel_s} s{end}", run + 1),
+        (Some(wall), Some(run)) => format!("{wall}, run {}{end}", run + 1),
         (Some(wall), None) => format!("{wall} UTC{end}"),
         (None, Some(run)) => format!("run {} +{rel_s} s{end}", run + 1),
         (None, None) => format!("+{rel_s} s{end}"),

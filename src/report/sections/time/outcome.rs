@@ -80,8 +80,8 @@ pub(super) fn figure(figures: &Figures, grid: &Grid) -> Markup {
         picture: picture.draw(|_, _| {}),
         caption: html! {
             "Hatched: no requests, so there is no attainment; that is not zero. "
-            @if figures.axis.is_wall { "Offered and completed by arrival. " }
-            @else { "Offered by arrival, completed by end. The last bucket of a run is divided by its whole width. " }
+            @if figures.axis.is_wall { "Offered and completed by arrival. " } @else { "Offered by arrival, completed by end. " }
+            "The last bucket of a run is divided by its whole width. "
             (source(&sources)) " Where failed requests were: their last recorded attempt."
         },
         above: false,

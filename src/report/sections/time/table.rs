@@ -2,11 +2,12 @@
 
 use maud::Markup;
 
+use super::buckets::begin_shown;
 use crate::report::figures::Figures;
 use crate::report::figures::series::Bucket;
 use crate::report::parts::{dense, details};
 use crate::report::words;
-use crate::report::words::{Moment, many};
+use crate::report::words::many;
 
 /// The numbers behind all figures over time.
 pub(super) fn table(figures: &Figures) -> Markup {
@@ -81,15 +82,8 @@ fn rows(figures: &Figures, width: usize) -> Vec<Vec<String>> {
 
 fn lead_cells(figures: &Figures, run: Option<usize>, bucket: usize) -> Vec<String> {
     let (rel_s, wall_s) = figures.axis.begin(bucket);
-    let long = figures.axis.is_wall || figures.axis.bucket_s >= 3600;
-    let how = if long {
-        Moment::DayMinute
-    } else if figures.axis.bucket_s < 60 {
-        Moment::Second
-    } else {
-        Moment::Minute
-    };
-    let wall = wall_s.and_then(|wall_s| words::moment(wall_s, how)).unwrap_or_else(|| words::NONE.to_owned());
+    let wall = wall_s.and_then(|wall_s| words::moment(wall_s, begin_shown(&figures.axis)));
+    let wall = wall.unwrap_or_else(|| words::NONE.to_owned());
     match run {
         None => vec![wall],
         Some(run) => vec![(run + 1).to_string(), wall, rel_s.to_string()],
