@@ -123,9 +123,6 @@ fn attainment(comparison: &Comparison, found: &[&Pair]) -> Option<String> {
         (Verdict::TooFew, _) => {
             format!("too few independent requests to say whether they differ ({})", counts_like(pair))
         }
-        (Verdict::NotJudged, _) if pair.lacks_accounting => {
-            "not judged, for one side did not count its output".to_owned()
-        }
         (Verdict::NotJudged, _) => "not judged".to_owned(),
         (verdict, _) => format!("b is {}", verdict.as_str()),
     };
@@ -255,7 +252,7 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
             .collect();
         if !lacking.is_empty() {
             texts.push(format!(
-                "Not judged, for one side did not count its output, {}: {}.",
+                "Not to be held against each other, for one side did not count its output, {}: {}.",
                 lacking.len(),
                 named(&lacking)
             ));

@@ -26,7 +26,7 @@ pub struct Pair {
     pub difference: Option<Difference>,
     /// What is said of it.
     pub verdict: Verdict,
-    /// Whether it needs outputs that one side alone did not count: then it is not judged.
+    /// Whether it needs outputs that one side alone did not count: its verdict says little then.
     pub lacks_accounting: bool,
 }
 
@@ -39,11 +39,6 @@ impl Pair {
     /// Whether it may differ, or may be chance.
     pub fn may_differ(&self) -> bool {
         matches!(self.verdict, Verdict::MaybeHigher | Verdict::MaybeLower)
-    }
-
-    /// The difference, where both sides have the figure and it can be held against the other.
-    fn to_judge(&self) -> Option<Difference> {
-        self.difference.filter(|_| !self.lacks_accounting)
     }
 }
 
@@ -65,9 +60,9 @@ impl Family {
         self.pairs.iter().filter(|pair| pair.may_differ()).count()
     }
 
-    /// How many both sides have, and can be held against each other.
+    /// How many both sides have.
     pub fn judged(&self) -> usize {
-        self.pairs.iter().filter(|pair| pair.to_judge().is_some()).count()
+        self.pairs.iter().filter(|pair| pair.difference.is_some()).count()
     }
 
     /// What is shown to differ, then what may be chance, each with the largest difference first: by how much of the
@@ -83,9 +78,9 @@ impl Family {
     }
 
     fn judge(&mut self) {
-        let together: Vec<Difference> = self.pairs.iter().filter_map(Pair::to_judge).collect();
+        let together: Vec<Difference> = self.pairs.iter().filter_map(|pair| pair.difference).collect();
         let mut verdicts = judge_together(&together).into_iter();
-        for pair in self.pairs.iter_mut().filter(|pair| pair.to_judge().is_some()) {
+        for pair in self.pairs.iter_mut().filter(|pair| pair.difference.is_some()) {
             pair.verdict = verdicts.next().expect("each has a verdict");
         }
     }
@@ -256,8 +251,8 @@ fn accounting_notes(without: &[(String, i64, i64)], has_targets: bool) -> Vec<St
         let other = if scope == SCOPES[0] { SCOPES[1] } else { SCOPES[0] };
         let which = if has_targets { "attainment, misses and tpot_s" } else { "tpot_s" };
         notes.push(format!(
-            "that is so on one side only: {which} of {scope} and {other} cannot be held against each other, and are \
-             not judged"
+            "that is so on one side only: {which} of {scope} and {other} cannot be held against each other, whatever \
+             the verdict"
         ));
     }
     notes
