@@ -11,7 +11,7 @@ use rusqlite::types::{Value, ValueRef};
 use super::Teller;
 use crate::output::screen;
 use crate::query::kind::ColumnKind;
-use crate::query::run::Sink;
+use crate::query::run::{Sink, kept};
 
 /// Whoever waits for less does not want to be told.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -111,7 +111,7 @@ impl Sink for Waiting<'_> {
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
         if self.waits && self.rows.len() < MAX_WAITING {
-            self.rows.push(cells.iter().map(|cell| Value::try_from(*cell)).collect::<Result<_, _>>()?);
+            self.rows.push(cells.iter().copied().map(kept).collect());
             return Ok(());
         }
         self.release()?;

@@ -153,7 +153,9 @@ fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if rows > 0 && ask.output.format == Format::Table {
         tell_bases(query, &selection, teller);
     }
-    if let Some(all) = rows_of_all(&mut connection, query, &bound, rows)? {
+    if !global.quiet
+        && let Some(all) = rows_of_all(&mut connection, query, &bound, rows)?
+    {
         teller.note(&format!(
             "{} of {}: --limit N gives more, the flags of a selection and of this query others",
             grouped(rows),

@@ -70,7 +70,7 @@ impl Sink for Answer {
     }
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
-        self.rows.push(cells.iter().map(|cell| (*cell).try_into()).collect::<std::result::Result<_, _>>()?);
+        self.rows.push(cells.iter().copied().map(run::kept).collect());
         Ok(())
     }
 

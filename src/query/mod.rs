@@ -17,6 +17,7 @@ pub mod figures;
 mod frontier;
 pub mod functions;
 pub mod intervals;
+mod keyed;
 pub mod kind;
 pub mod nested;
 pub mod ordered;

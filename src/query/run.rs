@@ -93,6 +93,17 @@ pub fn value_of<'b>(bound: &'b [Bound], name: &str) -> Option<&'b Value> {
     bound.iter().find(|(known, _)| known[1..] == *name).map(|(_, value)| value)
 }
 
+/// A cell that is kept for later; text that is no UTF-8, which only a user's own statement can give, as far as it is.
+pub fn kept(cell: ValueRef<'_>) -> Value {
+    match cell {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Integer(value),
+        ValueRef::Real(value) => Value::Real(value),
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(blob) => Value::Blob(blob.to_vec()),
+    }
+}
+
 /// Whoever takes an answer.
 pub trait Sink {
     /// What the columns hold, where it is known: before [`Sink::columns`], or never.
@@ -161,7 +172,7 @@ impl Sink for Kept {
     }
 
     fn row(&mut self, cells: &[ValueRef<'_>]) -> Result<()> {
-        self.1.push(cells.iter().map(|cell| (*cell).try_into()).collect::<std::result::Result<_, _>>()?);
+        self.1.push(cells.iter().copied().map(kept).collect());
         Ok(())
     }
 
@@ -179,9 +190,9 @@ pub fn collect(
     sql: &str,
     bound: &[Bound],
 ) -> Result<(Vec<String>, Vec<Vec<Value>>)> {
-    let mut kept = Kept(Vec::new(), Vec::new());
-    run(connection, sql, bound, &mut kept)?;
-    Ok((kept.0, kept.1))
+    let mut answer = Kept(Vec::new(), Vec::new());
+    run(connection, sql, bound, &mut answer)?;
+    Ok((answer.0, answer.1))
 }
 
 /// What a statement takes and gives.

@@ -40,7 +40,7 @@ pub fn rests_on(independent: f64, value: f64, outcomes: Outcomes) -> Option<Stri
     Some(format!("rests on {about}: one burst more or less changes it"))
 }
 
-/// What is to be said of how much a share tells, each part behind a semicolon: nothing where all rows are independent
+/// What is to be said of how much a share tells, each part after a semicolon: nothing where all rows are independent
 /// and enough.
 pub fn in_words(share: &Share, outcomes: Outcomes) -> String {
     let mut words = String::new();

@@ -1,4 +1,5 @@
-//! How many rows an answer would have that was cut at its query's limit.
+//! How many rows an answer would have that was cut at its query's limit. A definition with one ends with its order and
+//! that limit.
 
 use anyhow::Result;
 use rusqlite::Connection;
@@ -30,13 +31,10 @@ pub fn rows_of_all(
     if query.file.is_some() || rows == 0 || limit != Some(rows) {
         return Ok(None);
     }
-    let is_limit = |name: &str| name[1..] == *LIMIT;
-    let without: Vec<Bound> = bound
-        .iter()
-        .map(|(name, value)| (name.clone(), if is_limit(name) { Value::Integer(-1) } else { value.clone() }))
-        .collect();
+    // Neither the order nor the limit: to sort all rows only to count them would cost more than the answer.
+    let (unsorted, _) = query.sql.rsplit_once("\norder by ").unwrap_or((&query.sql, ""));
     let (_, counted) =
-        run::collect(connection, &format!("select count(*) from (\n{}\n) as whole", query.sql), &without)?;
+        run::collect(connection, &format!("select count(*) from (\n{unsorted}\n) as whole"), bound)?;
     Ok(match counted.first().and_then(|row| row.first()) {
         Some(Value::Integer(count)) => u64::try_from(*count).ok().filter(|count| *count > rows),
         _ => None,

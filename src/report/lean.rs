@@ -30,17 +30,17 @@ fn unquote(tag: &str, short: &mut String) {
     let (tag, is_closed) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
     let mut is_bare = false;
     let mut rest = tag;
-    while let Some((before, behind)) = rest.split_once("=\"") {
-        let Some((value, behind)) = behind.split_once('"') else { break };
+    while let Some((before, after)) = rest.split_once("=\"") {
+        let Some((value, after)) = after.split_once('"') else { break };
         is_bare = !value.is_empty() && value.bytes().all(is_plain);
         short.push_str(before);
         let quote = if is_bare { "" } else { "\"" };
         short.extend(["=", quote, value, quote]);
-        rest = behind;
+        rest = after;
     }
     short.push_str(rest);
     if is_closed {
-        // Behind a bare value a slash would be part of it.
+        // After a bare value a slash would be part of it.
         short.push_str(if is_bare && rest.is_empty() { " /" } else { "/" });
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! Which columns an answer is sorted by is read off its statement's last `order by`.
 
-use anyhow::Result;
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::Value;
 
 /// A column that an answer is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,14 +81,6 @@ fn is_same(one: &Value, other: &Value) -> bool {
         (Value::Real(one), Value::Real(other)) => one.total_cmp(other).is_eq(),
         _ => one == other,
     }
-}
-
-/// A cell as it is kept.
-pub(super) fn kept(cell: &ValueRef<'_>) -> Result<Value> {
-    Ok(match cell {
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        other => (*other).try_into()?,
-    })
 }
 
 #[cfg(test)]

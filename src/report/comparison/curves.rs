@@ -2,13 +2,15 @@
 
 use maud::{Markup, html};
 
-use super::{Asked, BUCKET_S, HEIGHT, STROKES, Side, side_key};
+use super::{Asked, BUCKET_S, STROKES, Side, side_key};
 use crate::query::answer::Answer;
 use crate::query::compare::SCOPES;
 use crate::report::parts::{Figure, dense, details, source};
 use crate::report::plot::{Anchor, Line, Linear, Scale, Svg, Tone, attainment_floor, number, percent};
 use crate::report::words;
 use crate::report::words::{count, goal, share};
+
+const HEIGHT: f64 = 190.0;
 
 /// Attainment by offered rate of both sides.
 pub(super) fn curves(asked: &Asked<'_>, sides: &[Side], band: f64) -> Markup {

@@ -163,8 +163,6 @@ fn verdict(compared: &Comparison) -> Markup {
     }
 }
 
-const HEIGHT: f64 = 190.0;
-
 /// How a side is drawn: b dashed, so that colour alone tells nothing.
 const STROKES: [(Line, &str); 2] = [(Line::Ok, ""), (Line::Away, r#" stroke-dasharray="5 2""#)];
 

@@ -5,6 +5,7 @@
 //! pictures, a unit a bucket, that stretch. Every mark carries its light colour beside its class, so that it shows where
 //! styles are blocked.
 
+mod distribution;
 mod mark;
 mod panels;
 mod scale;
@@ -12,6 +13,7 @@ mod steps;
 mod svg;
 mod ticks;
 
+pub(super) use distribution::Distribution;
 pub(super) use mark::{Line, Tone, swatch};
 pub(super) use panels::{Band, Column, Curve, Head, Hit, Panel, Panels, Rule};
 pub(super) use scale::{Linear, Log, Scale, attainment_floor, step_for};

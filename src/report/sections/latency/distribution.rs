@@ -7,12 +7,10 @@ use crate::report::figures::Figures;
 use crate::report::figures::fleet::natural;
 use crate::report::figures::survey::OfEngine;
 use crate::report::parts::{Figure, dense, details, key, key_line, source};
-use crate::report::plot::{Anchor, Line, Log, Scale, Svg, Tone, number, percent};
+use crate::report::plot::{Anchor, Distribution, Line, Log, Scale, Svg, number, percent};
 use crate::report::words;
 use crate::report::words::{count, duration, maybe_duration, plain, share, short_duration};
 
-const HEIGHT: f64 = 190.0;
-const TOP: f64 = 18.0;
 /// Engines with fewer values have no line, and so many have one.
 const FEWEST: usize = 100;
 const MOST_LINES: usize = 24;
@@ -49,7 +47,7 @@ pub(super) fn distribution(figures: &Figures, at: usize) -> Markup {
         id,
         title: &title,
         key: key("", &entries),
-        height: TOP + HEIGHT + 20.0,
+        height: Distribution::PICTURE,
         picture,
         caption: html! {
             "Share of " (count(sorted.len() as i64)) " requests at or below; log axis. Engines with " (FEWEST)
@@ -136,7 +134,7 @@ fn engine_lines(figures: &Figures, at: usize, values: &[OfEngine], points: &[f64
 
 /// A path through the shares at each point, thinned where it hardly bends.
 fn path(counts: &[usize], n: usize) -> String {
-    let y = |at: usize| HEIGHT * (1.0 - counts[at] as f64 / n.max(1) as f64);
+    let y = |at: usize| Distribution::down(counts[at] as f64 / n.max(1) as f64);
     let mut d = format!("M0 {}", number(y(0), 1));
     let mut drawn = y(0);
     for at in 1..counts.len() {
@@ -157,21 +155,13 @@ fn picture(
     lines: &[EngineLine],
     target_s: Option<f64>,
 ) -> String {
-    let mut svg = Svg::default();
-    svg.rect_with(0.0, 100.0, TOP, HEIGHT, Tone::Plot.fill(), None);
-    let ticks = scale.ticks();
-    let bottom = TOP + HEIGHT;
-    let quarters = [0.0, 0.25, 0.5, 0.75, 1.0].map(|part| (part, bottom - HEIGHT * part));
-    svg.group(Line::Grid.stroke(), |svg| {
-        for (_, y) in quarters {
-            svg.raw(&format!(r#"<line x2="100%" y1="{y}" y2="{y}"/>"#));
-        }
-        for tick in &ticks {
-            let x = percent(100.0 * tick.at);
-            svg.raw(&format!(r#"<line x1="{x}" x2="{x}" y1="{TOP}" y2="{bottom}"/>"#));
-        }
+    let target = target_s.map(|target_s| {
+        let within = figures.survey.within[at] as f64 / n.max(1) as f64;
+        (target_s, format!("SLO {}: {} within", short_duration(target_s), share(within)))
     });
-    svg.nested((0.0, 100.0), (TOP, HEIGHT), (1000.0, HEIGHT), |svg| {
+    let frame = Distribution { scale, target, share: words::goal, value: short_duration };
+    let mut svg = Svg::default();
+    frame.draw(&mut svg, |svg| {
         let line = |line: Line, more: &str| {
             format!(r#"{} {more} fill="none" vector-effect="non-scaling-stroke""#, line.stroke())
         };
@@ -192,10 +182,6 @@ fn picture(
         }
         svg.path(&path(all, n), &line(Line::Ok, r#"stroke-width="2.4""#), Some("all engines"));
     });
-    if let Some(target_s) = target_s {
-        let x = 100.0 * scale.at(target_s);
-        svg.line((x, TOP), (x, bottom), Line::Slo, r#"stroke-width="1.4" stroke-dasharray="4 3""#);
-    }
     let row = figures.all.find("latency", "metric", METRICS[at]);
     let marks = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)]
         .into_iter()
@@ -203,34 +189,13 @@ fn picture(
         .collect::<Vec<_>>();
     for (_, part, value) in &marks {
         let dot = r##"class="f-ok lbg" fill="#1f66b0" stroke="#fff""##;
-        svg.dot(100.0 * scale.at(*value), bottom - HEIGHT * part, 3.5, dot, None);
+        svg.dot(100.0 * scale.at(*value), Distribution::y(*part), 3.5, dot, None);
     }
-    svg.group(r##"class="t" fill="#57606a""##, |svg| {
-        for (part, y) in quarters {
-            svg.text("-6", y + 3.8, Anchor::End, "", "", &words::goal(part));
-        }
-        for (number, tick) in ticks.iter().enumerate() {
-            let class = if number % 2 == 1 { "m" } else { "" };
-            svg.text(
-                &percent(100.0 * tick.at),
-                bottom + 14.0,
-                Anchor::Middle,
-                class,
-                "",
-                &short_duration(tick.value),
-            );
-        }
-        if let Some(target_s) = target_s {
-            let x = 100.0 * scale.at(target_s);
-            let anchor = if x > 50.0 { Anchor::End } else { Anchor::Start };
-            let within = figures.survey.within[at] as f64 / n.max(1) as f64;
-            let text = format!("SLO {}: {} within", short_duration(target_s), share(within));
-            svg.text(&percent(x), 12.0, anchor, "ti", r##"fill="#16191d" font-weight="600""##, &text);
-        }
+    frame.label(&mut svg, |svg| {
         let mut last_y = f64::NEG_INFINITY;
         for (name, part, value) in marks.iter().rev() {
             let x = 100.0 * scale.at(*value);
-            let y = (bottom - HEIGHT * part + 14.0).max(last_y + 12.0);
+            let y = (Distribution::y(*part) + 14.0).max(last_y + 12.0);
             last_y = y;
             let (anchor, dx) = if x > 75.0 { (Anchor::End, "-8") } else { (Anchor::Start, "7") };
             let more = format!(r##"dx="{dx}" fill="#16191d""##);
