@@ -22,7 +22,7 @@
 //! | one statement that only reads; faster ones, our functions, scopes on several connections, the statement written out | [`query::run`], [`query::faster`], [`query::functions`], [`query::parts`], [`query::written`] | how tables are filled |
 //! | several questions, or scopes that lie in each other, from one reading of the requests | [`query::together`], [`query::nested`] | how tables are filled |
 //! | tables and columns with what they mean | [`query::schema`] | how tables are filled |
-//! | requests one by one in the order that intervals need, and their figures | [`query::ordered`], [`query::scoring`], [`query::figures`] | how tables are filled |
+//! | requests one by one in the order that intervals need, and their figures | [`query::ordered`], [`query::legs`], [`query::scoring`], [`query::figures`] | how tables are filled |
 //! | one request and what went on around it, two selections, limits, intervals of answers | [`query::diagnosis`], [`query::around`], [`query::compare`], [`query::check`], [`query::intervals`] | how tables are filled |
 //! | tables and answers as files | [`mod@export`] | how a file is written |
 //! | a journal that can be published | [`mod@redact`] | SQLite |

@@ -7,7 +7,8 @@ use anyhow::Result;
 use foldhash::fast::FixedState;
 use rusqlite::{Connection, Row};
 
-use super::ordered::{self, LegKind, Legs, Scope};
+use super::legs::{LegKind, Legs};
+use super::ordered::{self, Scope};
 use super::scoring::{Policy, Request, Score, score};
 use crate::statistics::{Batches, Design, Measured, Percentile, Share};
 use crate::store::slos::Slo;

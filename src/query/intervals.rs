@@ -13,7 +13,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
 use super::figures::METRICS;
-use super::ordered::{self, Legs, Part, Scope};
+use super::legs::Legs;
+use super::ordered::{self, Part, Scope};
 use super::params::DEFAULT_BUCKET_S;
 use super::run::{Bound, value_of};
 use super::scoring::{Policy, Request, Score, score};

@@ -19,6 +19,7 @@ pub mod functions;
 pub mod intervals;
 mod keyed;
 pub mod kind;
+pub mod legs;
 pub mod nested;
 pub mod ordered;
 pub mod params;

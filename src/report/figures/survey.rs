@@ -9,7 +9,8 @@ use rusqlite::{Connection, Row};
 
 use super::WORST;
 use super::axis::Axis;
-use crate::query::ordered::{self, LegKind, Legs, Scope};
+use crate::query::legs::{LegKind, Legs};
+use crate::query::ordered::{self, Scope};
 use crate::query::scoring::{Policy, Request, Score, score};
 use crate::selection::{self, Selection};
 use crate::statistics::{Batches, Percentile};
