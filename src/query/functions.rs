@@ -14,7 +14,7 @@ use rusqlite::{Connection, Error, Result};
 /// - `ranks(x, above)`, for the tool's own statements: all of [`PERCENTS`] at once, to be read by
 ///   `rank_of(ranks, percent)`; `above` more values lie above all of x, and a percentile among them is null. The 100th
 ///   is the largest x.
-/// - `ranks_by`, `counts_by`, `keys_of`, `rank_at`, which [`super::keyed`] explains.
+/// - `ranks_by`, `counts_by`, `keys_of`, `rank_at`, which `keyed.rs` explains.
 /// - `frontier` and `frontier_at`, for `slo-frontier`.
 ///
 /// # Errors
