@@ -2,7 +2,11 @@
 
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
+use crate::explaining::one_bad_engine;
 use crate::harness::{Lab, project, say, skip};
+use crate::journals::journal;
 
 /// A command of a `console` block with the lines that it is said to print.
 struct Example {
@@ -146,6 +150,82 @@ fn every_command_is_in_the_readme() {
     assert!(names.contains(&"ingest"), "{help}");
     for name in names.into_iter().filter(|name| *name != "help") {
         assert!(readme.contains(&format!("narwhal-jq {name}")), "{name} is not in the README");
+    }
+}
+
+/// The keys of an answer as data, however deep they lie. Those below `kinds` are names of the journal.
+fn keys(data: &Value, found: &mut Vec<String>) {
+    match data {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                found.push(key.clone());
+                if key != "kinds" {
+                    keys(value, found);
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_of_a_verdict_is_documented() {
+    let page = std::fs::read_to_string(project().join("docs/statistics.md")).unwrap();
+    let as_data = page.split("\n## As data\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    // Each command is told of on its own: a key of one is not that of another.
+    let told = |command: &str| {
+        let begins = format!("\n**`{command}`**");
+        as_data
+            .split(&begins)
+            .nth(1)
+            .unwrap_or_else(|| panic!("{command} is not there"))
+            .split("\n**`")
+            .next()
+            .unwrap()
+    };
+    let lab = Lab::new();
+    lab.write("j.jsonl", journal(&one_bad_engine()));
+    lab.ingest("j.jsonl");
+    let before = "2026-11-29T18:00:00Z..2026-11-29T19:49:42Z";
+    let after = "2026-11-29T19:49:42Z..2026-11-29T22:00:00Z";
+    let targets = ["--ttft", "1", "--tpot", "0.1"];
+    let limits = [
+        &[
+            "check",
+            "--min-attainment",
+            "0.99",
+            "--max-p99-ttft",
+            "9",
+            "--max-engine-failure-rate",
+            "0.5",
+            "--min-rate",
+            "0.001",
+        ][..],
+        &["--burn", "2", "--windows", "100000d"],
+    ]
+    .concat();
+    let asked: [(&str, &[&str], &[&str], usize); 6] = [
+        ("compare", &["compare", before, after], &targets, 20),
+        ("check", &limits, &targets, 15),
+        ("explain", &["explain", "--from", "4000"], &targets, 50),
+        ("slo solve", &["slo", "solve", "--tpot", "0.1"], &[], 10),
+        ("slo solve", &["slo", "solve", "--ttft", "1"], &[], 10),
+        ("slo try", &["slo", "try"], &targets, 10),
+    ];
+    for (command, words, targets, least) in asked {
+        let run = lab.run(&[words, targets, &["--format", "json"]].concat());
+        let mut found = Vec::new();
+        keys(
+            &serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{command}: {}", run.stderr)),
+            &mut found,
+        );
+        found.sort();
+        found.dedup();
+        assert!(found.len() >= least, "{command}: {found:?}");
+        let missing: Vec<_> =
+            found.iter().filter(|key| !told(command).contains(&format!("`{key}`"))).collect();
+        assert!(missing.is_empty(), "{command}: docs/statistics.md does not tell of {missing:?}");
     }
 }
 

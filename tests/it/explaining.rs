@@ -54,7 +54,7 @@ fn explained(lab: &Lab, more: &[&str]) -> Value {
 
 /// The worked example of docs/statistics.md: four thousand rows each of four engines; one row in twenty misses, and in
 /// the window a third of engine 2 as well. A row a second.
-fn one_bad_engine() -> Vec<String> {
+pub fn one_bad_engine() -> Vec<String> {
     let mut lines = vec![build("0.7.0")];
     for at in 0..8000 {
         let i = at % 4000;
