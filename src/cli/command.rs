@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{
-    Ask, AskedQueries, Check, Compare, Completions, Config, Explain, Export, Forget, Global, Ingest, Lake,
-    Man, Redact, Rejects, Report, Schema, SelectionFlags, Show, Slo, Sql, Status, Verify,
-};
+use super::query::AskedQueries;
+use super::{Global, SelectionFlags};
 use crate::exit::Exit;
 
 /// What a subcommand says of itself and does. It is implemented for its flags, in `commands`.
@@ -67,13 +65,14 @@ impl Targets {
     }
 }
 
-/// Makes of the list of subcommands what is parsed, and the way from there to what each does.
+/// Makes of the list of subcommands, each with its file and its flags there, what is parsed, and the way from there to
+/// what each does.
 macro_rules! subcommands {
-    ($($(#[$about:meta])* $name:ident($flags:ty),)+) => {
+    ($($(#[$about:meta])* $name:ident($file:ident::$flags:ident),)+) => {
         /// What to do.
         #[derive(Debug, clap::Subcommand)]
         pub enum Command {
-            $($(#[$about])* $name($flags),)+
+            $($(#[$about])* $name(super::$file::$flags),)+
         }
 
         impl Command {
@@ -96,45 +95,45 @@ macro_rules! subcommands {
 
 subcommands! {
     /// Load what is new in journals: files, folders, or `-` for standard input
-    Ingest(Ingest),
+    Ingest(ingest::Ingest),
     /// Ask a canned question; without a name, list them
-    Query(Ask),
+    Query(query::Ask),
     /// Diagnose one request: what happened to it, when and why
-    Show(Show),
+    Show(show::Show),
     /// Put two selections side by side
-    Compare(Compare),
+    Compare(compare::Compare),
     /// Exit with 6 when something does not hold, 7 when that cannot be judged
-    Check(Check),
+    Check(check::Check),
     /// What the misses of a window come from, against an earlier one or another
-    Explain(Explain),
+    Explain(explain::Explain),
     /// Write one page to read and to pass on, for a browser
-    Report(Report),
+    Report(report::Report),
     /// Run a SELECT of your own; it can only read
-    Sql(Sql),
+    Sql(sql::Sql),
     /// Tables, views and columns of the database, with what each means
-    Schema(Schema),
+    Schema(schema::Schema),
     /// Write tables, queries or the journal to files: CSV, a workbook, JSON Lines
-    Export(Export),
+    Export(export::Export),
     /// Write a journal that can be published: no engine, client, host or address in it
-    Redact(Redact),
+    Redact(redact::Redact),
     /// Save the latency targets that queries use, or find out which could be promised
     #[command(subcommand)]
-    Slo(Slo),
+    Slo(slo::Slo),
     /// What was read, how far, and what is in the database
-    Status(Status),
+    Status(status::Status),
     /// Check the database: integrity, identities, offsets against the files
-    Verify(Verify),
+    Verify(verify::Verify),
     /// Lines that could not be read as they stand, with their place and the reason
-    Rejects(Rejects),
+    Rejects(rejects::Rejects),
     /// Delete whole runs to keep the database small, or take that back
-    Forget(Forget),
+    Forget(forget::Forget),
     /// Check Parquet that `export lake` wrote
     #[command(subcommand)]
-    Lake(Lake),
+    Lake(lake::Lake),
     /// Print what makes a shell complete narwhal-jq
-    Completions(Completions),
+    Completions(completions::Completions),
     /// Write the manual pages
-    Man(Man),
+    Man(man::Man),
     /// Print the settings in force, and where each comes from
-    Config(Config),
+    Config(config::Config),
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::SelectionFlags;
+use super::show::ShowFormat;
 use super::values::target;
-use super::{SelectionFlags, ShowFormat};
 use crate::query::scoring::Policy;
 
 /// `explain`.

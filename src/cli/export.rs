@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AskedQueries, RedactFlags, SelectionFlags};
+use super::query::AskedQueries;
+use super::{RedactFlags, SelectionFlags};
 
 /// `export`.
 #[derive(Debug, Args)]

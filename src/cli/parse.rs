@@ -7,9 +7,10 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, FromArgMatches};
 
+use super::query::AskedQueries;
 use super::query::PARAMETER;
 use super::settings::{fallback, named};
-use super::{AskedQueries, Cli, Invocation};
+use super::{Cli, Invocation};
 use crate::query::catalog::{self, Faults, Parameter, Query, Type};
 use crate::settings;
 use crate::text::{PathText, escaped, is_hostile};

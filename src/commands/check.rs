@@ -7,7 +7,8 @@ use chrono::Utc;
 use rusqlite::Connection;
 
 use super::{Teller, open_target, read_then_open};
-use crate::cli::{Check, CheckFormat, Global, SelectionFlags, Subcommand, Targets};
+use crate::cli::check::{Check, CheckFormat};
+use crate::cli::{Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::checked::{write_metrics, write_text};

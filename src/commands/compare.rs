@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
 use super::{Teller, open_target, open_to_read};
-use crate::cli::{Compare, Global, Subcommand, Targets};
+use crate::cli::compare::Compare;
+use crate::cli::{Global, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::json::write_json;

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::cli::{Completions, Global, Subcommand, completion_script};
+use crate::cli::completions::Completions;
+use crate::cli::{Global, Subcommand, completion_script};
 use crate::exit::Exit;
 use crate::output::stdout::stdout;
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use rusqlite::types::ValueRef;
 
-use crate::cli::{Config, Global, Invocation, Origin, Subcommand};
+use crate::cli::config::Config;
+use crate::cli::{Global, Invocation, Origin, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;

@@ -6,7 +6,9 @@ use anyhow::{Context, Result};
 use chrono::Utc;
 
 use super::{Teller, read_then_open};
-use crate::cli::{Explain, Global, SelectionFlags, ShowFormat, Subcommand, Targets};
+use crate::cli::explain::Explain;
+use crate::cli::show::ShowFormat;
+use crate::cli::{Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::explanation::{self, Asked};

@@ -11,7 +11,9 @@ use rusqlite::types::ValueRef;
 
 use super::guard::{Guard, refuse_input};
 use super::{Teller, lake, open_target, read_then_open, redactor, select, unread_selection};
-use crate::cli::{AskedQueries, Export, Global, SelectionFlags, Subcommand, Targets};
+use crate::cli::export::Export;
+use crate::cli::query::AskedQueries;
+use crate::cli::{Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::export::{Earlier, Item, SIDECAR, Sidecar, Written, everything, resolve, write_rows};
 use crate::failure::Failure;

@@ -9,7 +9,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{Teller, interrupt, lake, open_to_read};
-use crate::cli::{Forget, Global, Subcommand};
+use crate::cli::forget::Forget;
+use crate::cli::{Global, Subcommand};
 use crate::exit::{Exit, code_of};
 use crate::failure::{Failure, Kind};
 use crate::lake::moving::{self, Moved};

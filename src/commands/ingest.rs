@@ -8,7 +8,8 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Teller, interrupt};
-use crate::cli::{Global, Ingest, Subcommand, SummaryFormat};
+use crate::cli::ingest::{Ingest, SummaryFormat};
+use crate::cli::{Global, Subcommand};
 use crate::exit::{Exit, code_of};
 use crate::failure::Failure;
 use crate::ingest::{Counters, FileReport, Options, Standing, Summary, Watcher, follow, ingest};

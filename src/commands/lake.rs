@@ -8,7 +8,9 @@ use anyhow::Result;
 
 use super::guard::refuse_input;
 use super::{Teller, open_to_read, read_then_open, redactor, select};
-use crate::cli::{Export, Global, Lake, Subcommand};
+use crate::cli::export::Export;
+use crate::cli::lake::Lake;
+use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::lake::check;

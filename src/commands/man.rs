@@ -9,17 +9,17 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::cli::{self, Global, Subcommand, shipped_command};
+use crate::cli::{Global, Subcommand, man, shipped_command};
 use crate::exit::Exit;
 use crate::text::PathText;
 
-impl Subcommand for cli::Man {
+impl Subcommand for man::Man {
     fn execute(&self, _: &Global) -> Result<Exit> {
         run(self)
     }
 }
 
-fn run(flags: &cli::Man) -> Result<Exit> {
+fn run(flags: &man::Man) -> Result<Exit> {
     let folder = &flags.dir;
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.as_text()))?;
     let mut command = shipped_command()?.disable_help_subcommand(true);

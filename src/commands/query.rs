@@ -12,7 +12,8 @@ use super::{
     Shown, Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection,
     write_answer,
 };
-use crate::cli::{Ask, AskedQueries, Global, SelectionFlags, Subcommand, Targets};
+use crate::cli::query::{Ask, AskedQueries};
+use crate::cli::{Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::intervals::{Style, WithIntervals};

@@ -12,7 +12,8 @@ use anyhow::{Context, Result};
 
 use super::guard::{self, Guard};
 use super::{Teller, interrupt, open_to_read};
-use crate::cli::{Global, Redact, Subcommand};
+use crate::cli::redact::Redact;
+use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::inputs::{self, Depth, Input};

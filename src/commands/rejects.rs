@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use anyhow::Result;
 
 use super::{Teller, answer, interrupt, open_to_read};
-use crate::cli::{Global, Rejects, RejectsAction, Subcommand};
+use crate::cli::rejects::{Rejects, RejectsAction};
+use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ingest::{Retried, retry};

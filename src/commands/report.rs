@@ -8,7 +8,8 @@ use chrono::{DateTime, Utc};
 
 use super::guard::refuse_input;
 use super::{Teller, open_target, read_then_open, redactor};
-use crate::cli::{Global, Report, ReportFormat, SelectionFlags, Subcommand, Targets};
+use crate::cli::report::{Report, ReportFormat};
+use crate::cli::{Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::query::params::targets;

@@ -6,7 +6,8 @@ use anyhow::Result;
 use rusqlite::types::ValueRef;
 
 use super::{open_target, open_to_read};
-use crate::cli::{Global, Schema, Subcommand};
+use crate::cli::schema::Schema;
+use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Format, sink};

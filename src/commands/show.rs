@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use rusqlite::types::ValueRef;
 
 use super::{Teller, read_then_open};
-use crate::cli::{Global, Show, ShowFormat, Subcommand, Targets};
+use crate::cli::show::{Show, ShowFormat};
+use crate::cli::{Global, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::output::json::write_json;
 use crate::output::target::Target;

@@ -5,7 +5,8 @@ use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
 use super::{Teller, answer, open_target, open_to_read, select, tell_no_rows};
-use crate::cli::{Global, OutputFlags, SelectionFlags, Slo, Solve, SolveFormat, Subcommand, Targets, Try};
+use crate::cli::slo::{Slo, Solve, SolveFormat, Try};
+use crate::cli::{Global, OutputFlags, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Format, sink};

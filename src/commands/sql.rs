@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 
 use super::guard::refuse_input;
 use super::{Teller, answer, open_to_read, select, tell_no_rows, unread_selection};
-use crate::cli::{Global, SelectionFlags, Sql, Subcommand};
+use crate::cli::sql::Sql;
+use crate::cli::{Global, SelectionFlags, Subcommand};
 use crate::exit::Exit;
 use crate::query::run::signature;
 use crate::stdio;

@@ -7,7 +7,8 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::open_to_read;
-use crate::cli::{Global, Status, Subcommand};
+use crate::cli::status::Status;
+use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};

@@ -6,7 +6,8 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 use super::{Teller, open_to_read};
-use crate::cli::{Global, Subcommand, Verify};
+use crate::cli::verify::Verify;
+use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::output::stdout::stdout;
 use crate::sources::state::{self, State};
