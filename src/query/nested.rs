@@ -77,7 +77,9 @@ pub fn read(
     let columns =
         || ["scope", measured.column, "n", "p50", "p90", "p95", "p99", "max"].map(str::to_owned).to_vec();
     let [mut of_all, mut of_runs, mut of_stretches] = [(); 3].map(|()| Answer::of(columns()));
-    let mut all = vec![Vec::new(); measured.names.len()];
+    // By name and run: put together only when a name's turn comes, as a list that grows from run to run is copied each
+    // time and leaves its old place behind.
+    let mut all = vec![Vec::with_capacity(runs.len()); measured.names.len()];
     let mut statement = connection.prepare(measured.sql)?;
     for run in runs {
         let mut own = vec![Vec::new(); measured.names.len()];
@@ -114,19 +116,14 @@ pub fn read(
                 add_row(&mut of_stretches, measured, &stretch.scope, at, &mut values[from[at]..to]);
             }
         }
-        for (at, (own, all)) in own.iter_mut().zip(&mut all).enumerate() {
-            add_row(&mut of_runs, measured, &run.name, at, own);
-            if all.is_empty() {
-                *all = std::mem::take(own);
-            } else {
-                all.reserve_exact(own.len());
-                all.append(own);
-            }
+        for (at, (mut own, all)) in own.into_iter().zip(&mut all).enumerate() {
+            add_row(&mut of_runs, measured, &run.name, at, &mut own);
+            all.push(own);
         }
     }
     if !runs.is_empty() {
-        for (at, values) in all.iter_mut().enumerate() {
-            add_row(&mut of_all, measured, "all", at, values);
+        for (at, runs) in all.into_iter().enumerate() {
+            add_row(&mut of_all, measured, "all", at, &mut runs.concat());
         }
     }
     Ok(Nested { all: of_all, runs: of_runs, stretches: of_stretches })

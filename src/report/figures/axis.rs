@@ -78,6 +78,15 @@ impl Axis {
         (arrived < *to_s).then_some(*bucket)
     }
 
+    /// Whether something of each bucket is selected: between two windows lie buckets of which nothing is.
+    pub(in crate::report) fn selected(&self) -> Vec<bool> {
+        let mut selected = vec![false; self.buckets()];
+        for (.., bucket) in self.parts.values().flatten() {
+            selected[*bucket] = true;
+        }
+        selected
+    }
+
     /// The column and the place in percent of a moment of a run, in seconds from its zero; clipped to the column.
     pub(in crate::report) fn across(&self, run: &Run, number: usize, rel_s: f64) -> Option<(usize, f64)> {
         let (at, column, time_s) = if self.is_wall {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 
 use super::answers::{Answers, Reader};
-use super::axis::Axis;
+use super::axis::{Axis, Column};
 use super::survey::Survey;
 use super::{Run, STAGES, with_counts};
 use crate::query::answer::Row;
@@ -135,7 +135,7 @@ pub(in crate::report) fn series(
             }
         }
     }
-    series.rates(reader, axis)?;
+    series.rates(reader, axis, runs)?;
     series.latency(axis, percentiles);
     for (number, run) in runs.iter().enumerate() {
         if let Some((from_s, to_s)) = run.span() {
@@ -161,7 +161,7 @@ fn phase_in_words(phase: Option<&str>) -> String {
 
 impl Series {
     /// Offered by arrival; completed by end where each run has its own buckets, by arrival on an axis of wall time.
-    fn rates(&mut self, reader: &mut Reader<'_>, axis: &Axis) -> Result<()> {
+    fn rates(&mut self, reader: &mut Reader<'_>, axis: &Axis, runs: &[Run]) -> Result<()> {
         let width_s = axis.bucket_s as f64;
         for bucket in &mut self.buckets {
             bucket.offered_per_s = bucket.offered as f64 / width_s;
@@ -173,14 +173,21 @@ impl Series {
             }
             return Ok(());
         }
-        let given = [("bucket", axis.bucket_s.to_string())];
-        for row in reader.ask("throughput", &axis.selection, &given)?.rows() {
-            let rel_s = row.real("bucket_s").unwrap_or(0.0) as i64;
-            if let Some(at) = axis.place(&format!("{} +{rel_s:09}s", row.text("run"))) {
-                let completed = row.int("completed");
-                self.buckets[at].completed = completed;
-                self.buckets[at].completed_per_s = completed as f64 / width_s;
+        // As `throughput` counts them, which reads the wide rows for its tokens.
+        let columns: HashMap<i64, &Column> =
+            axis.columns.iter().filter_map(|column| Some((runs[column.run?].run_id, column))).collect();
+        let is_asked = axis.selected();
+        reader.each(include_str!("../../../queries/report/ends.sql"), &axis.selection, |cells| {
+            let (Ok(run_id), Ok(rel_s)) = (cells[0].as_i64(), cells[1].as_f64()) else { return };
+            let Some(column) = columns.get(&run_id) else { return };
+            let number = (rel_s / width_s) as i64 - column.first;
+            if (0..column.buckets as i64).contains(&number) {
+                let at = column.offset + number as usize;
+                self.buckets[at].completed += i64::from(is_asked[at]);
             }
+        })?;
+        for bucket in &mut self.buckets {
+            bucket.completed_per_s = bucket.completed as f64 / width_s;
         }
         Ok(())
     }
