@@ -138,17 +138,19 @@ fn nothing(page: &mut Page, found: &Explanation, counts: &str) {
     } else {
         format!("{} extra misses {}", whole(found.extra), text::interval(whole(found.low), whole(found.high)))
     };
-    let why = if z <= -SHOWN && found.high < 0.0 {
-        "the window fared better than the baseline".to_owned()
-    } else if z <= -SHOWN {
-        "not shown to differ, for the interval, which takes bursts in, reaches 0".to_owned()
-    } else if found.low > 0.0 {
+    let why = if found.low <= 0.0 && found.high >= 0.0 {
+        let detectable = whole(1.5 * (found.high - found.low) / 2.0);
         format!(
-            "the interval only just leaves 0 out, and of requests that miss each on its own chance gives as many: \
-             {z:.2} standard deviations, {SHOWN} are asked for"
+            "not shown to differ, for the interval, which takes bursts in, reaches 0; about {detectable} would have been \
+             seen"
         )
+    } else if z <= -SHOWN {
+        "the window fared better than the baseline".to_owned()
     } else {
-        format!("chance gives as many: {:.1} standard deviations, {SHOWN} are asked for", z.abs())
+        let z = z.abs();
+        format!(
+            "the interval only just leaves 0 out, too little to explain: {z:.2} standard deviations, {SHOWN} are asked for"
+        )
     };
     page.text(0, &format!("{interval}: {why}"));
 }
@@ -256,7 +258,8 @@ fn stretch(page: &mut Page, found: &Explanation) {
     page.labelled(
         "offered",
         &format!(
-            "{} requests/s then, {} in the whole window, {} in the baseline",
+            "{} requests/s then, {} in the whole window, {} in the baseline; a run counts from its first request to its \
+             last",
             rate(offered.stretch),
             rate(offered.window),
             rate(offered.baseline)

@@ -85,14 +85,13 @@ impl WithIntervals<'_> {
     }
 }
 
-/// A value with its ends, for eyes; an end that is missing is left open.
+/// A value with its ends, for eyes; an end that is missing is left open, and of both `(-)` is left, so that no value
+/// looks exact.
 fn beside(cell: &Value, (low, high): Ends) -> Value {
-    if low.is_none() && high.is_none() {
-        return cell.clone();
-    }
     let value = match cell {
         Value::Real(real) => short(*real),
         Value::Integer(int) => int.to_string(),
+        _ if low.is_none() && high.is_none() => return cell.clone(),
         _ => "-".to_owned(),
     };
     let end = |end: Option<f64>| end.map(short).unwrap_or_default();

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::caveats;
 use super::figures::{self, Figure, Gathered, Group};
+use super::hours;
 use super::ordered::{self, Scope};
 use super::scoring::Policy;
 use crate::selection::{Row, Selection};
@@ -125,6 +126,9 @@ pub fn compare(connection: &mut Connection, sides: &Selection, targets: Option<&
     sides.install(connection)?;
     let scopes = ordered::scopes(connection)?;
     let mut notes = order_notes(&scopes);
+    if let [a, b] = &scopes[..] {
+        notes.extend(hours::note(a, b));
+    }
     let shared = shared_requests(connection)?;
     let mut requests = [0; 2];
     let mut found: [Option<Found>; 2] = [None, None];

@@ -85,6 +85,7 @@ pub fn find(
     let scopes = ordered::scopes(connection)?;
     let place = |name: &str| columns.iter().position(|column| column == name).unwrap_or(0);
     let keys: Vec<usize> = measures.keys.iter().map(|name| place(name)).collect();
+    let values: Vec<usize> = measures.columns.iter().map(|name| place(name)).collect();
     let mut found = Vec::with_capacity(rows.len());
     let mut at = 0;
     while at < rows.len() {
@@ -104,7 +105,8 @@ pub fn find(
         at = to;
     }
     let mut notes = ordered::notes(&scopes);
-    notes.extend(reading::notes(measures.columns, &found, asked.of_offers));
+    let is_known = |row: usize, at: usize| rows[row][values[at]] != Value::Null;
+    notes.extend(reading::notes(measures.columns, &found, is_known, asked.of_offers));
     notes.extend(asked.has_thin.get().then(|| THIN.to_owned()));
     Ok((found, notes))
 }

@@ -16,6 +16,7 @@ pub mod faster;
 pub mod figures;
 mod frontier;
 pub mod functions;
+mod hours;
 pub mod intervals;
 mod keyed;
 pub mod kind;

@@ -58,6 +58,11 @@ impl Percentile {
         (0.025_f64.ln() / (f64::from(percent) / 100.0).ln()).ceil().max(1.0) as u64
     }
 
+    /// The fewest that give a lower end: 6 for p50, 2 for p90. From below it is the percentile of the rest. For 1 to 99.
+    pub fn fewest_for_a_low(percent: u32) -> u64 {
+        Self::fewest_for_a_high(100 - percent)
+    }
+
     /// The percentile as a value with its ends; none when it lies among infinite values.
     pub fn measured(&self) -> Option<Measured> {
         self.value.is_finite().then_some(Measured { value: self.value, low: self.low, high: self.high })

@@ -109,7 +109,13 @@ fn percentiles_have_the_ends_of_the_definitions() {
 fn a_percentile_without_ends_is_undecided() {
     let lab = lab(&[(0..3).map(|at| met(RUN, at, f64::from(at), true)).collect()]);
     check(&lab, &["--max-p99-ttft", "9", "--confident"]).exits(7);
-    check(&lab, &["--max-p99-ttft", "9"]).exits(0);
+    // It is measured, and of three values says nothing of the next ones: it must not look exact.
+    let held = check(&lab, &["--max-p50-ttft", "9", "--min-rate", "0.1"]).exits(0).stdout;
+    let is_marked = "ttft_s p50 0.5 (no interval), at most 9 (over 3 completed requests that count like 3, an upper end \
+                     needs 6)";
+    assert!(held.contains(is_marked), "{held}");
+    // What was counted is exact.
+    assert!(held.contains("offered_per_s 1.5, at least 0.1 (3 requests in 2 s)"), "{held}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ goes with
 worst     ~2026-11-29T19:49:42Z to ~2026-11-29T20:56:21Z (basis start): 334
           extra misses
 offered   1.000 requests/s then, 1.000 in the whole window, 1.000 in the
-          baseline
+          baseline; a run counts from its first request to its last
 router    wrote then
   ~2026-11-29T20:06:22Z to ~2026-11-29T20:06:25Z  n2 timed hold (readmitted)
   ~2026-11-29T20:06:26Z to ~2026-11-29T20:06:27Z  floor breach (1 prefill
@@ -259,6 +259,12 @@ fn nothing_to_explain_is_said_and_no_failure() {
         run.stdout
     );
     assert!(run.stdout.contains("speaks for conditions as in this window"), "{}", run.stdout);
+    // Wilson's ends of 50 of 1000 are 0.038130 and 0.065314: 1000·sqrt(0.011870² + 0.015314²) = 19.4, and half as much
+    // again is 29.1. The interval is the one yardstick.
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let interval = "0 extra misses (95 %: -19 to 19): not shown to differ, for the interval, which takes bursts in, \
+                    reaches 0; about 29 would have been seen";
+    assert!(text.contains(interval) && !text.contains("chance") && !text.contains("deviations"), "{text}");
     let found = explained(&lab, &["--from", "1000"]);
     assert_eq!((&found["named"], &found["rids"]), (&json!([]), &json!([])));
     near(&found["z"], 0.0);

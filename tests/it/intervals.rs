@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Lab, has_program};
-use crate::reckoning::{TARGETS, alike, lab, reference, row};
+use crate::reckoning::{TARGETS, alike, lab, met, reference, row};
 
 const RUN: &str = "1795000000-a";
 
@@ -281,4 +281,54 @@ fn the_table_has_the_ends_beside_the_value_and_csv_in_columns() {
         empty,
         "scope,requests,retried,retry_rate,retry_rate_low,retry_rate_high,served_after_retry,attempts,wasted_attempts,backoff_s_total\n"
     );
+}
+
+/// So many requests, a second apart, with TTFTs of 0.1 s, 0.2 s and so on.
+fn rising(requests: u32) -> Lab {
+    let rows = (0..requests).map(|at| {
+        let ttft_s = f64::from(at + 1) / 10.0;
+        row(RUN, &format!("r{at:03}"), f64::from(at), &format!("\"ttft_s\": {ttft_s}, \"output_len\": 1"))
+    });
+    lab(&[rows.collect()])
+}
+
+#[test]
+fn a_value_of_too_few_does_not_look_exact() {
+    let ask =
+        |lab: &Lab, format: &str| lab.run(&["query", "latency", "--intervals", "--format", format]).exits(0);
+    let ends = |lab: &Lab| {
+        let of_ttft = ask(lab, "json").json()[0].clone();
+        ["p50_low", "p50", "p50_high", "p90_low", "p90", "p90_high"].map(|column| of_ttft[column].as_f64())
+    };
+    // Of five, p50: 0.5^5 = 0.031, so neither end. p90: P(<= 2) = 0.009, P(<= 3) = 0.081, so the third from below.
+    let five = rising(5);
+    assert_eq!(ends(&five), [None, Some(0.3), None, Some(0.3), Some(0.5), None]);
+    let table = ask(&five, "table");
+    assert!(table.stdout.contains("  0.3 (-)") && table.stdout.contains("  0.5 (0.3-)"), "{}", table.stdout);
+    let note = "a value without an interval, as `0.139 (-)`, is not exact, but of too few: the values count like fewer \
+                independent ones than either end needs (p50 needs 6)";
+    table.says(note).says("(p90 needs 36, p95 needs 72, p99 needs 368)");
+    // Of six, 0.5^6 = 0.016: the least and the greatest.
+    let six = rising(6);
+    assert_eq!(ends(&six)[..3], [Some(0.1), Some(0.3), Some(0.6)]);
+    let table = ask(&six, "table");
+    assert!(table.stdout.contains("  0.3 (0.1-0.6)"), "{}", table.stdout);
+    assert!(!table.stderr.contains("without an interval"), "{}", table.stderr);
+}
+
+#[test]
+fn a_share_that_rests_on_few_is_told_of() {
+    let told = |misses: fn(u32) -> bool| {
+        let lab = lab(&[(0..1000).map(|at| met(RUN, at, f64::from(at), !misses(at))).collect()]);
+        let run = lab.run(&[&["query", "attainment", "--intervals"], &TARGETS[..]].concat()).exits(0);
+        run.stderr.contains(
+            "rests on fewer than 10 independent requests or legs of the rarer outcome, however many there are: one \
+             burst more or less changes it",
+        )
+    };
+    // The worked example: a burst of a hundred counts like 0.65 independent misses. Every hundredth counts whole.
+    assert!(told(|at| (400..500).contains(&at)));
+    assert!(!told(|at| at % 100 == 99));
+    assert!(told(|at| at % 125 == 124), "eight");
+    assert!(!told(|_| false), "none missed: there is nothing that it could rest on");
 }

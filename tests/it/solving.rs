@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Lab;
 use crate::journals::journal;
+use crate::reckoning::{TARGETS, met, near};
 
 const RUN: &str = "1795977782-3db97943";
 
@@ -226,4 +227,65 @@ fn scopes_are_those_of_the_selection() {
     let short =
         lab.run(&["slo", "solve", "--tpot", "1", "--from", "990", "--format", "json"]).exits(0).json();
     assert_eq!(short[0]["scored"], 10);
+}
+
+/// The worked example of a burst: of a thousand requests the 400th to the 499th missed, a TTFT of 2 s, the others 0.5 s.
+fn one_burst() -> Lab {
+    crate::reckoning::lab(&[(0..1000)
+        .map(|at| met(RUN, at, f64::from(at), !(400..500).contains(&at)))
+        .collect()])
+}
+
+#[test]
+fn targets_that_were_tried_say_on_how_few_they_rest() {
+    let lab = one_burst();
+    let data = lab.run(&[&["slo", "try", "--format", "json"], &TARGETS[..]].concat()).exits(0).json();
+    assert_eq!((&data[0]["met"], &data[0]["scored"]), (&json!(900), &json!(1000)));
+    near(&data[0]["attainment_low"], 0.516695055658);
+    near(&data[0]["attainment_high"], 0.986973328384);
+    near(&data[0]["independent"], 6.5292437674);
+    // All meet the second pair: nothing was missed that it could rest on.
+    let table = lab.run(&["slo", "try", "--ttft", "1", "--tpot", "1", "--ttft", "5", "--tpot", "1"]).exits(0);
+    assert!(table.stdout.contains("0.900 (0.517-0.987)"), "{}", table.stdout);
+    let note = "TTFT 1 s, TPOT 1 s: 1000 requests; they count like 7 independent ones; rests on about 1 independent miss: \
+                one burst more or less changes it";
+    let table = table.says(note).says("speaks for conditions as in this window");
+    assert_eq!(table.stderr.matches("rests on").count(), 1, "{}", table.stderr);
+    // Without a single one that met, too.
+    let none = lab.run(&["slo", "try", "--ttft", "0.4", "--tpot", "1"]).exits(0);
+    assert!(
+        none.stdout.contains("0.000 (0.000-0.004)") && !none.stderr.contains("rests on"),
+        "{}",
+        none.stderr
+    );
+}
+
+#[test]
+fn a_target_that_was_found_among_few_says_what_its_ends_need() {
+    // 1000 count like 6: of those, P(Bin(6, 0.9) <= 3) = 0.016 and P(<= 4) = 0.114, so the lower end is the fourth, row
+    // 501 from below; 0.9^6 = 0.53, so there is no upper one, which needs 0.9^36 = 0.0225.
+    let lab = one_burst();
+    let found = solved(&lab, &["--wanted", "0.9", "--tpot", "1"]);
+    assert_eq!(
+        ["least_ttft", "least_ttft_low", "least_ttft_high"].map(|column| &found[column]),
+        [&json!(0.5), &json!(0.5), &Value::Null]
+    );
+    let words = lab.run(&["slo", "solve", "--wanted", "0.9", "--tpot", "1"]).exits(0).stdout;
+    assert!(
+        words.contains(
+            "is 0.5 s (95 %: at least 0.5 s, no upper end: that needs 36 independent requests): 900 of 1000 meet; 1000 \
+             requests that count like 6 independent ones\n"
+        ),
+        "{words}"
+    );
+    // Of five, 0.5^5 = 0.031: the middle has neither end.
+    let five = crate::reckoning::lab(&[(0..5).map(|at| met(RUN, at, f64::from(at), at != 3)).collect()]);
+    let words = five.run(&["slo", "solve", "--wanted", "0.5", "--tpot", "1"]).exits(0).stdout;
+    assert!(
+        words.contains(
+            "is 0.5 s (95 %: no lower end: that needs 6 independent requests; no upper end: that needs 6 independent \
+             requests): 4 of 5 meet"
+        ),
+        "{words}"
+    );
 }

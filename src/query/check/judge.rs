@@ -30,8 +30,13 @@ impl Judge<'_> {
             None => ("unknown".to_owned(), rounded(at)),
             Some(Measured { value, low, high }) => {
                 let (value, at) = shown(value, at);
-                let ends = ends(low, high).map(|ends| format!(" ({ends})"));
-                (format!("{value}{}", ends.unwrap_or_default()), at)
+                let ends = match ends(low, high) {
+                    Some(ends) => format!(" ({ends})"),
+                    // What was counted has none, and needs none.
+                    None if of.independent.is_some() => " (no interval)".to_owned(),
+                    None => String::new(),
+                };
+                (format!("{value}{ends}"), at)
             }
         };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();

@@ -22,6 +22,7 @@ use self::outages::Outages;
 use self::places::between;
 use self::reading::{Miss, Read, read, typical};
 use super::caveats;
+use super::hours;
 use super::ordered::{self, Part, Scope};
 use super::scoring::Policy;
 use crate::failure::Failure;
@@ -75,7 +76,7 @@ pub struct Explanation {
     pub too_few: bool,
     /// Why the two cannot be held against each other, when they cannot.
     pub not_comparable: Option<String>,
-    /// What a reader must know of the order of the requests.
+    /// What a reader must know of the order of the requests and of the hours that the windows lie at.
     pub notes: Vec<String>,
 }
 
@@ -332,7 +333,10 @@ pub fn explain(
         policy: policy.name(),
         too_few: Difference::of_shares(&baseline_rate, &window_rate).too_few,
         not_comparable,
-        notes: ordered::notes(&scopes),
+        notes: ordered::notes(&scopes)
+            .into_iter()
+            .chain(hours::note(&window_scope, &baseline_scope))
+            .collect(),
     })
 }
 
