@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | which files | [`journal::inputs`], [`journal::files`] | what is in them |
 //! | bytes to whole lines | [`journal::lines`] | JSON |
-//! | a line to rows and damaged parts | [`journal::pieces`], [`journal::json`] | SQLite |
+//! | a line to rows and damaged parts | [`journal::segments`], [`journal::json`] | SQLite |
 //! | typed rows, and what each field of them is | [`journal::row`]: [`journal::build`], [`journal::terminal`], [`journal::event`]; [`journal::declare`] | SQLite |
 //! | rows to tables and back | [`store::rows`], [`store::events`], `store::builds` | files |
 //! | duplicates, conflicts | [`store::terminals`] | how lines are read |

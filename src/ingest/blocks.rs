@@ -11,7 +11,7 @@ use std::thread::{Scope, available_parallelism};
 use self_cell::self_cell;
 
 use crate::journal::lines::{Line, Lines, Position};
-use crate::journal::pieces::{Content, read_line};
+use crate::journal::segments::{Content, read_line};
 
 /// A block ends at the line that brings it to so many bytes: few enough to stay in a core's cache,
 /// enough that handing it over costs nothing beside reading it.

@@ -9,8 +9,8 @@ use super::Counters;
 use super::notes::{self, Note};
 use crate::failure::{Failure, Kind};
 use crate::journal::lines::{Line, MAX_LINE};
-use crate::journal::pieces::{Content, PieceKind};
 use crate::journal::row::Row;
+use crate::journal::segments::{Content, SegmentKind};
 use crate::journal::terminal::Terminal;
 use crate::journal::text;
 use crate::store::terminals::TOGETHER;
@@ -73,15 +73,15 @@ impl<'t, 'c> Loader<'t, 'c> {
         match content {
             Content::Blank => Ok(()),
             Content::Row(row) => self.store(line, row, 0, line.bytes.len(), counters),
-            Content::Pieces(pieces) => {
-                for piece in pieces {
-                    let (at, len) = (piece.at, piece.len as u64);
-                    match &piece.kind {
-                        PieceKind::Row(row) => self.store(line, row, at, piece.len, counters)?,
-                        PieceKind::Rejected(reason) => {
+            Content::Segments(segments) => {
+                for segment in segments {
+                    let (at, len) = (segment.at, segment.len as u64);
+                    match &segment.kind {
+                        SegmentKind::Row(row) => self.store(line, row, at, segment.len, counters)?,
+                        SegmentKind::Rejected(reason) => {
                             self.reject(line, RejectKind::Rejected, at, len, reason, counters)?;
                         }
-                        PieceKind::Repaired(what) => {
+                        SegmentKind::Repaired(what) => {
                             self.reject(line, RejectKind::Repaired, at, len, what, counters)?;
                         }
                     }

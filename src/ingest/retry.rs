@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::loader::Loader;
 use super::{Counters, Note};
 use crate::journal::lines::{Line, MAX_LINE};
-use crate::journal::pieces::{Content, PieceKind, is_of_a_part, read_line};
+use crate::journal::segments::{Content, SegmentKind, is_of_a_part, read_line};
 use crate::journal::text::is_of_packed_bytes;
 use crate::sources::original::Original;
 use crate::store::rejects::{self, Rejected};
@@ -203,14 +203,14 @@ fn open(source: &Source) -> std::result::Result<Original, String> {
 
 /// Why a content gives no row, if it gives none.
 fn reason_without_rows<'c>(content: &'c Content<'_>) -> Option<&'c str> {
-    let Content::Pieces(pieces) = content else {
+    let Content::Segments(segments) = content else {
         return matches!(content, Content::Blank).then_some("blank");
     };
-    if pieces.iter().any(|piece| matches!(piece.kind, PieceKind::Row(_))) {
+    if segments.iter().any(|segment| matches!(segment.kind, SegmentKind::Row(_))) {
         return None;
     }
-    pieces.iter().find_map(|piece| match &piece.kind {
-        PieceKind::Rejected(reason) => Some(reason.as_str()),
+    segments.iter().find_map(|segment| match &segment.kind {
+        SegmentKind::Rejected(reason) => Some(reason.as_str()),
         _ => None,
     })
 }

@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 
+use super::detect::{detected_at, next_place};
 use super::fields::{Role, is_label};
 use super::names::PSEUDONYM;
 use super::redactor::CLIENT_PSEUDONYM;
-use super::shapes::{next_place, shape_at};
 use super::strings::each_string;
 use crate::journal::lines::Line;
-use crate::journal::pieces::{Content, read_line};
+use crate::journal::segments::{Content, read_line};
 
 /// Something that should not be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +41,14 @@ pub fn check_line(line: &Line<'_>) -> Vec<Finding> {
             findings.push(Finding { at: quoted.at, what, text: text.into_owned() });
         } else if is_row && !(quoted.role == Role::Label && is_label(&text)) {
             let is_plain = text.len() == quoted.raw.len();
-            each_shape(&text, |at, finding| {
+            each_detected(&text, |at, finding| {
                 findings.push(Finding { at: quoted.at + if is_plain { at } else { 0 }, ..finding });
             });
         }
     });
     // What is no row is looked at as it stands: its strings cannot be told from the rest.
     if !is_row {
-        each_shape(&as_ascii_or_utf8(line.bytes), |at, finding| findings.push(Finding { at, ..finding }));
+        each_detected(&as_ascii_or_utf8(line.bytes), |at, finding| findings.push(Finding { at, ..finding }));
         findings.sort_by_key(|finding| finding.at);
     }
     findings
@@ -62,13 +62,13 @@ fn as_ascii_or_utf8(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Calls `take` with every shape of a text and its place.
-pub(super) fn each_shape(text: &str, mut take: impl FnMut(usize, Finding)) {
+/// Calls `take` with what is detected in a text, and its place.
+pub(super) fn each_detected(text: &str, mut take: impl FnMut(usize, Finding)) {
     let mut at = 0;
     while at < text.len() {
-        match shape_at(text, at) {
-            Some((shape, end)) => {
-                take(at, Finding { at, what: shape.name(), text: text[at..end].to_owned() });
+        match detected_at(text, at) {
+            Some((detected, end)) => {
+                take(at, Finding { at, what: detected.name(), text: text[at..end].to_owned() });
                 at = end.max(at + 1);
             }
             None => at = next_place(text, at),

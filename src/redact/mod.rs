@@ -9,13 +9,14 @@
 //! |---|---|
 //! | which field holds what, by its name | [`fields`] |
 //! | the strings of a line, good or damaged | [`strings`] |
-//! | URLs, addresses, hosts and users in a text | [`shapes`], `dotted`, `wording` |
+//! | URLs, addresses, hosts and users in a text | [`detect`], `dotted`, `wording` |
 //! | names to be replaced, words that pseudonyms may not be | [`Names`] |
 //! | pseudonyms, and texts without names | [`Redactor`], [`Key`] |
 //! | a row with all its fields | `rows` |
 //! | what a file still gives away | [`mod@check`] |
 
 pub mod check;
+pub mod detect;
 mod dotted;
 pub mod fields;
 mod key;
@@ -26,7 +27,6 @@ mod parts;
 mod phrases;
 mod redactor;
 mod rows;
-pub mod shapes;
 mod source;
 pub mod strings;
 mod users;
@@ -46,8 +46,8 @@ pub use source::Source;
 use crate::failure::{Failure, Kind};
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Line, MAX_LINE};
-use crate::journal::pieces::{Content, PieceKind, read_line};
 use crate::journal::row::Row;
+use crate::journal::segments::{Content, SegmentKind, read_line};
 use crate::journal::write::write_row;
 
 /// Whether a word can be a pseudonym that stands for an engine or a client.
@@ -139,15 +139,15 @@ fn redact_line(redactor: &Redactor, line: &Line<'_>, out: &mut Vec<u8>, account:
             write(row)?;
             account.rows += 1;
         }
-        Content::Pieces(pieces) => {
-            for piece in pieces {
-                match piece.kind {
-                    PieceKind::Row(row) => {
+        Content::Segments(segments) => {
+            for segment in segments {
+                match segment.kind {
+                    SegmentKind::Row(row) => {
                         write(row)?;
                         account.rows += 1;
                     }
-                    PieceKind::Repaired(_) => account.repaired += 1,
-                    PieceKind::Rejected(reason) => account.leave_out(line, piece.at, &reason),
+                    SegmentKind::Repaired(_) => account.repaired += 1,
+                    SegmentKind::Rejected(reason) => account.leave_out(line, segment.at, &reason),
                 }
             }
         }

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
+use super::detect::{Detected, any_detected_at, each_url_host, ipv4, is_name, is_word, next_place, word_end};
 use super::fields::Role;
-use super::shapes::{Shape, any_shape_at, each_url_host, ipv4, is_name, is_word, next_place, word_end};
 use super::strings::each_string;
 use super::wording::told_at;
 use super::words::{is_common, is_user_everywhere};
@@ -58,14 +58,14 @@ impl Names {
         });
         let mut at = 0;
         while at < text.len() {
-            let Some((shape, end)) = any_shape_at(text, at) else {
+            let Some((detected, end)) = any_detected_at(text, at) else {
                 at = next_place(text, at);
                 continue;
             };
             let found = &text[at..end];
-            match shape {
-                Shape::Host => self.learn_host(found),
-                Shape::HostPort => {
+            match detected {
+                Detected::Host => self.learn_host(found),
+                Detected::HostPort => {
                     let name = found.rsplit_once(':').map_or(found, |(name, _)| name);
                     // `status:503` looks so, too: its words are not to go everywhere.
                     let is_service = || found[name.len() + 1..].parse::<u16>().is_ok_and(|port| port >= 1024);
@@ -74,7 +74,7 @@ impl Names {
                         self.learn_host(name);
                     }
                 }
-                Shape::User => match found.split_once('@').or_else(|| found.split_once("%40")) {
+                Detected::User => match found.split_once('@').or_else(|| found.split_once("%40")) {
                     Some((user, host)) => {
                         let user = user.split([':', '%']).next().unwrap_or(user);
                         self.learn_user(user.trim_end_matches(['\'', '"', '`']));
@@ -83,14 +83,14 @@ impl Names {
                     }
                     None => self.learn_user(found.rsplit('\\').next().unwrap_or(found)),
                 },
-                Shape::Url => {
+                Detected::Url => {
                     let authority = found.split_once("//").map_or("", |(_, rest)| rest);
                     let authority = authority.split('/').next().unwrap_or(authority);
                     if let Some((user, _)) = authority.split_once('@') {
                         self.learn_user(user.split(':').next().unwrap_or(user));
                     }
                 }
-                Shape::Address => {}
+                Detected::Address => {}
             }
             at = end.max(at + 1);
         }

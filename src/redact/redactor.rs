@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use super::detect::{detected_at, is_word, next_place, port, word_end};
 use super::key::Key;
 use super::names::{Names, PSEUDONYM};
-use super::shapes::{is_word, next_place, port, shape_at, word_end};
 
 /// How a pseudonym of a client id begins.
 pub const CLIENT_PSEUDONYM: &str = "client-";
@@ -206,7 +206,7 @@ fn longest<'r>(found: [Option<Found<'r>>; 2]) -> Option<Found<'r>> {
 }
 
 fn place_at(text: &str, at: usize) -> Option<Found<'static>> {
-    shape_at(text, at).map(|(shape, end)| (end, Cow::Borrowed(shape.placeholder())))
+    detected_at(text, at).map(|(detected, end)| (end, Cow::Borrowed(detected.placeholder())))
 }
 
 /// A name with a port after it is a host with a port, whoever has the name.
@@ -256,7 +256,7 @@ fn pseudonyms(names: &Names, key: &Key) -> HashMap<String, String> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::check::each_shape;
+    use super::super::check::each_detected;
     use super::*;
 
     proptest! {
@@ -267,7 +267,7 @@ mod tests {
             let redactor = redactor(&ENGINES, &["http://gpu7.x/"]);
             let text: String = parts.iter().map(|part| FRAGMENTS[*part]).collect();
             let becomes = redactor.text_of_client(&text, Some("me too"));
-            each_shape(&becomes, |_, finding| panic!("{text:?} becomes {becomes:?}: {finding:?}"));
+            each_detected(&becomes, |_, finding| panic!("{text:?} becomes {becomes:?}: {finding:?}"));
             let stands_in = |name: &str, text: &str| {
                 let is_end = |at: usize| !text[at..].starts_with(is_word);
                 let mut places = text.match_indices(name);

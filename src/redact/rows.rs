@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::check::may_name;
+use super::detect::{Detected, is_word};
 use super::fields::{Role, is_field_word, is_label, role_of};
 use super::redactor::Redactor;
-use super::shapes::{Shape, is_word};
 use crate::journal::build::{self, Build};
 use crate::journal::declare::{Declared, EachText, leaves};
 use crate::journal::event::Event;
@@ -88,8 +88,8 @@ impl Of<'_> {
         match (value, role) {
             (Value::String(id), Role::Engine) => *id = self.redactor.engine(id).to_owned(),
             (Value::String(id), Role::Client) => *id = self.redactor.client(id),
-            (Value::String(name), Role::Host) => self.name(name, Shape::Host),
-            (Value::String(name), Role::User) => self.name(name, Shape::User),
+            (Value::String(name), Role::Host) => self.name(name, Detected::Host),
+            (Value::String(name), Role::User) => self.name(name, Detected::User),
             (Value::String(label), Role::Label) => self.replace_unless_label(label),
             (Value::String(text), _) => self.replace(text),
             (Value::Object(object), Role::EngineKeys) => self.engine_keys(object),
@@ -105,10 +105,10 @@ impl Of<'_> {
     }
 
     /// A host or a user, whatever it is called.
-    fn name(&self, name: &mut String, shape: Shape) {
+    fn name(&self, name: &mut String, detected: Detected) {
         self.replace(name);
         if may_name(name) {
-            shape.placeholder().clone_into(name);
+            detected.placeholder().clone_into(name);
         }
     }
 
@@ -146,8 +146,8 @@ impl EachText for Of<'_> {
             Role::Label | Role::Schema => self.replace_unless_label(text),
             Role::Engine => *text = Cow::Owned(self.redactor.engine(text).to_owned()),
             Role::Client => *text = Cow::Owned(self.redactor.client(text)),
-            Role::Host => self.name(text.to_mut(), Shape::Host),
-            Role::User => self.name(text.to_mut(), Shape::User),
+            Role::Host => self.name(text.to_mut(), Detected::Host),
+            Role::User => self.name(text.to_mut(), Detected::User),
             _ => self.replace(text),
         }
     }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::fields::{Role, role_of};
 use crate::journal::json::Reader;
-use crate::journal::pieces::{Content, PieceKind, next_beginning, read_line};
+use crate::journal::segments::{Content, SegmentKind, next_beginning, read_line};
 
 /// One string of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,13 +45,13 @@ pub fn each_string<'l>(line: &'l [u8], mut take: impl FnMut(Quoted<'l>)) {
     };
     // Few lines hold what may be the beginning of a second row.
     let content = line.get(1..).and_then(|_| next_beginning(line, 1)).map(|_| read_line(line));
-    let Some(Content::Pieces(pieces)) = content else { return each(0, line.len()) };
-    for piece in pieces {
-        let (mut from, end) = (piece.at, piece.at + piece.len);
-        match piece.kind {
-            PieceKind::Row(_) => each(from, end),
-            PieceKind::Repaired(_) => {}
-            PieceKind::Rejected(_) => {
+    let Some(Content::Segments(segments)) = content else { return each(0, line.len()) };
+    for segment in segments {
+        let (mut from, end) = (segment.at, segment.at + segment.len);
+        match segment.kind {
+            SegmentKind::Row(_) => each(from, end),
+            SegmentKind::Repaired(_) => {}
+            SegmentKind::Rejected(_) => {
                 // A torn row leaves the quotes of the row glued to it out of step.
                 while from < end {
                     let to = next_beginning(&line[..end], from + 1).unwrap_or(end);
@@ -63,7 +63,7 @@ pub fn each_string<'l>(line: &'l [u8], mut take: impl FnMut(Quoted<'l>)) {
     }
 }
 
-/// The strings of a row, or of a piece of one.
+/// The strings of a row, or of a segment of one.
 struct Strings<'l> {
     line: &'l [u8],
     pos: usize,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use crate::journal::lines::{FINGERPRINT_LEN, Position};
-use crate::journal::pieces::next_beginning;
+use crate::journal::segments::next_beginning;
 use crate::store::sources::{FileId, Source, hash, read_at_most};
 
 /// Where in a source a reading may go on.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use narwhal_jq::ingest::{Counters, Options, Summary, Watcher, ingest};
 use narwhal_jq::journal::compression::Compression;
 use narwhal_jq::journal::inputs::Input;
-use narwhal_jq::journal::pieces::{Content, PieceKind, read_line};
 use narwhal_jq::journal::row::Row;
+use narwhal_jq::journal::segments::{Content, SegmentKind, read_line};
 use narwhal_jq::store::export::write_journal;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
@@ -159,12 +159,12 @@ fn assert_accounted(total: &Counters, bytes: &[u8], is_final: bool) {
         match read_line(line) {
             Content::Blank => {}
             Content::Row(row) => count(&row),
-            Content::Pieces(pieces) => {
-                for piece in pieces {
-                    match piece.kind {
-                        PieceKind::Row(row) => count(&row),
-                        PieceKind::Rejected(_) => rejected += 1,
-                        PieceKind::Repaired(_) => repaired += 1,
+            Content::Segments(segments) => {
+                for segment in segments {
+                    match segment.kind {
+                        SegmentKind::Row(row) => count(&row),
+                        SegmentKind::Rejected(_) => rejected += 1,
+                        SegmentKind::Repaired(_) => repaired += 1,
                     }
                 }
             }
@@ -192,9 +192,9 @@ fn assert_written_again(database: &Path, bytes: &[u8], total: &Counters) {
             Content::Row(row) => {
                 read.insert(said(&written(&row)));
             }
-            Content::Pieces(pieces) => {
-                for piece in pieces {
-                    if let PieceKind::Row(row) = piece.kind {
+            Content::Segments(segments) => {
+                for segment in segments {
+                    if let SegmentKind::Row(row) = segment.kind {
                         read.insert(said(&written(&row)));
                     }
                 }

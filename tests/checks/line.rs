@@ -1,12 +1,12 @@
-//! One line: its pieces, its rows written and read again, and what serde_json says of it.
+//! One line: its segments, its rows written and read again, and what serde_json says of it.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use narwhal_jq::journal::SCHEMA;
 use narwhal_jq::journal::json::{Fault, MAX_DEPTH, Reader, Repair};
-use narwhal_jq::journal::pieces::{Content, PieceKind, read_line};
 use narwhal_jq::journal::row::Row;
+use narwhal_jq::journal::segments::{Content, SegmentKind, read_line};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
@@ -25,7 +25,9 @@ fn check_line(line: &[u8]) {
         // A mark says nothing; a second one does.
         if !rest.starts_with(b"\xef\xbb\xbf") {
             let places = |content, by| match content {
-                Content::Pieces(pieces) => pieces.iter().map(|piece| (piece.at + by, piece.len)).collect(),
+                Content::Segments(segments) => {
+                    segments.iter().map(|segment| (segment.at + by, segment.len)).collect()
+                }
                 _ => Vec::new(),
             };
             assert_eq!(places(read_line(line), 0), places(read_line(rest), 3));
@@ -40,40 +42,44 @@ fn check_line(line: &[u8]) {
             check_row(line, row);
             assert!(generic(text(line)).expect("a row").1.is_empty(), "what was mended must be said");
         }
-        Content::Pieces(pieces) => {
+        Content::Segments(segments) => {
             let mut end = 0;
-            for (index, piece) in pieces.iter().enumerate() {
-                assert!(piece.len > 0, "an empty piece: {pieces:?}");
-                let before = index.checked_sub(1).map(|before| &pieces[before]);
-                match &piece.kind {
-                    PieceKind::Repaired(what) => {
-                        assert!(!what.is_empty() && piece.at == end, "{pieces:?}");
-                        assert!(piece.at + piece.len <= line.len(), "{pieces:?}");
-                        let next = pieces.get(index + 1).expect("a repair is followed by its row");
-                        assert!(next.at == piece.at && matches!(next.kind, PieceKind::Row(_)), "{pieces:?}");
+            for (index, segment) in segments.iter().enumerate() {
+                assert!(segment.len > 0, "an empty segment: {segments:?}");
+                let before = index.checked_sub(1).map(|before| &segments[before]);
+                match &segment.kind {
+                    SegmentKind::Repaired(what) => {
+                        assert!(!what.is_empty() && segment.at == end, "{segments:?}");
+                        assert!(segment.at + segment.len <= line.len(), "{segments:?}");
+                        let next = segments.get(index + 1).expect("a repair is followed by its row");
+                        assert!(
+                            next.at == segment.at && matches!(next.kind, SegmentKind::Row(_)),
+                            "{segments:?}"
+                        );
                         continue;
                     }
-                    PieceKind::Rejected(reason) => {
-                        assert!(!reason.is_empty(), "{pieces:?}");
+                    SegmentKind::Rejected(reason) => {
+                        assert!(!reason.is_empty(), "{segments:?}");
                         let is_again =
-                            before.is_some_and(|before| matches!(before.kind, PieceKind::Rejected(_)));
-                        assert!(!is_again, "two rejects side by side: {pieces:?}");
+                            before.is_some_and(|before| matches!(before.kind, SegmentKind::Rejected(_)));
+                        assert!(!is_again, "two rejects side by side: {segments:?}");
                     }
-                    PieceKind::Row(row) => {
-                        let bytes = &line[piece.at..][..piece.len];
+                    SegmentKind::Row(row) => {
+                        let bytes = &line[segment.at..][..segment.len];
                         check_row(bytes, row);
                         let is_mended = !generic(text(bytes)).expect("a row").1.is_empty();
                         let is_said =
-                            before.is_some_and(|before| matches!(before.kind, PieceKind::Repaired(_)));
-                        assert!(is_said || !is_mended, "what was mended must be said: {pieces:?}");
+                            before.is_some_and(|before| matches!(before.kind, SegmentKind::Repaired(_)));
+                        assert!(is_said || !is_mended, "what was mended must be said: {segments:?}");
                     }
                 }
-                assert_eq!(piece.at, end, "every byte is in one piece: {pieces:?}");
-                end += piece.len;
+                assert_eq!(segment.at, end, "every byte is in one segment: {segments:?}");
+                end += segment.len;
             }
-            assert_eq!(end, line.len(), "every byte is in one piece: {pieces:?}");
-            let is_one_row = matches!(&pieces[..], [piece] if matches!(piece.kind, PieceKind::Row(_)));
-            assert!(!is_one_row, "a line that is one row is just that: {pieces:?}");
+            assert_eq!(end, line.len(), "every byte is in one segment: {segments:?}");
+            let is_one_row =
+                matches!(&segments[..], [segment] if matches!(segment.kind, SegmentKind::Row(_)));
+            assert!(!is_one_row, "a line that is one row is just that: {segments:?}");
         }
     }
     if let Ok(text) = std::str::from_utf8(line) {
@@ -257,13 +263,13 @@ fn compare_kind(text: &str, content: &Content<'_>) {
     let Ok((value, repairs)) = generic(text) else { return };
     let row = match content {
         Content::Row(row) => Ok(row),
-        Content::Pieces(pieces) => match &pieces[..] {
-            [piece] => match &piece.kind {
-                PieceKind::Rejected(reason) => Err(reason.as_str()),
+        Content::Segments(segments) => match &segments[..] {
+            [segment] => match &segment.kind {
+                SegmentKind::Rejected(reason) => Err(reason.as_str()),
                 other => panic!("one JSON value is no row or one reject, not {other:?}"),
             },
-            [note, piece] => match (&note.kind, &piece.kind) {
-                (PieceKind::Repaired(_), PieceKind::Row(row)) if !repairs.is_empty() => Ok(row),
+            [note, segment] => match (&note.kind, &segment.kind) {
+                (SegmentKind::Repaired(_), SegmentKind::Row(row)) if !repairs.is_empty() => Ok(row),
                 other => panic!("one JSON value is one row, perhaps mended, not {other:?}"),
             },
             more => panic!("one JSON value is one row, not {more:?}"),

@@ -8,10 +8,10 @@ use narwhal_jq::journal::compression::Compression;
 use narwhal_jq::journal::inputs::Input;
 use narwhal_jq::journal::json::Reader;
 use narwhal_jq::journal::lines::Line;
-use narwhal_jq::journal::pieces::{Content, PieceKind, read_line};
+use narwhal_jq::journal::segments::{Content, SegmentKind, read_line};
 use narwhal_jq::redact::check::check_line;
+use narwhal_jq::redact::detect::{each_url_host, is_word};
 use narwhal_jq::redact::fields::{Role, is_field_word, is_label, role_of};
-use narwhal_jq::redact::shapes::{each_url_host, is_word};
 use narwhal_jq::redact::{Key, redact};
 use serde_json::Value;
 
@@ -97,12 +97,12 @@ fn rows_of(bytes: &[u8]) -> (Vec<Value>, u64, u64) {
         match read_line(line) {
             Content::Blank => {}
             Content::Row(row) => rows.push(value(written(&row))),
-            Content::Pieces(pieces) => {
-                for piece in pieces {
-                    match piece.kind {
-                        PieceKind::Row(row) => rows.push(value(written(&row))),
-                        PieceKind::Repaired(_) => repaired += 1,
-                        PieceKind::Rejected(_) => left_out += 1,
+            Content::Segments(segments) => {
+                for segment in segments {
+                    match segment.kind {
+                        SegmentKind::Row(row) => rows.push(value(written(&row))),
+                        SegmentKind::Repaired(_) => repaired += 1,
+                        SegmentKind::Rejected(_) => left_out += 1,
                     }
                 }
             }

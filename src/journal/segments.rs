@@ -30,29 +30,29 @@ pub enum Content<'a> {
     /// One good row, from the first byte of the line.
     Row(Row<'a>),
     /// Anything else, in the order of the bytes.
-    Pieces(Vec<Piece<'a>>),
+    Segments(Vec<Segment<'a>>),
 }
 
 /// A part of a line, and what became of it.
 #[derive(Debug)]
-pub struct Piece<'a> {
+pub struct Segment<'a> {
     /// Its first byte in the line.
     pub at: usize,
     /// Its length in bytes.
     pub len: usize,
     /// What it is.
-    pub kind: PieceKind<'a>,
+    pub kind: SegmentKind<'a>,
 }
 
-/// What a [`Piece`] is.
+/// What a [`Segment`] is.
 #[derive(Debug)]
-pub enum PieceKind<'a> {
+pub enum SegmentKind<'a> {
     /// A row to store.
     Row(Row<'a>),
     /// Bytes that are no row, with the reason.
     Rejected(String),
     /// Bytes that were read otherwise than they stand, with what was mended. Their rows come as
-    /// pieces of their own.
+    /// segments of their own.
     Repaired(String),
 }
 
@@ -73,13 +73,13 @@ pub fn read_line(line: &[u8]) -> Content<'_> {
             _ => {}
         }
     }
-    Content::Pieces(cut(line))
+    Content::Segments(cut(line))
 }
 
 /// Cuts a line into whole rows and what is none.
 #[cold]
-fn cut(line: &[u8]) -> Vec<Piece<'_>> {
-    let mut cuts = Cuts { line, pieces: Vec::new(), torn: None, rows: 0 };
+fn cut(line: &[u8]) -> Vec<Segment<'_>> {
+    let mut cuts = Cuts { line, segments: Vec::new(), torn: None, rows: 0 };
     let (mut text_from, mut text) = (0, valid_text(line));
     let first = if line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let mut pos = first;
@@ -98,10 +98,10 @@ fn cut(line: &[u8]) -> Vec<Piece<'_>> {
                 // Only the value that begins the line gives its reason as a row of its own; what
                 // stands after a torn part may be the inside of the torn row.
                 Err(reason) if pos == first && text_from + reading.end == line.len() => {
-                    return vec![Piece {
+                    return vec![Segment {
                         at: first,
                         len: line.len() - first,
-                        kind: PieceKind::Rejected(reason),
+                        kind: SegmentKind::Rejected(reason),
                     }];
                 }
                 Err(reason) => reason,
@@ -137,10 +137,10 @@ pub(crate) fn next_beginning(line: &[u8], from: usize) -> Option<usize> {
         .find(|at| BEGINNINGS.iter().any(|beginning| line[*at..].starts_with(beginning)))
 }
 
-/// The pieces found so far.
+/// The segments found so far.
 struct Cuts<'a> {
     line: &'a [u8],
-    pieces: Vec<Piece<'a>>,
+    segments: Vec<Segment<'a>>,
     /// Where bytes that are no row began, and why they are none.
     torn: Option<(usize, String)>,
     rows: usize,
@@ -153,45 +153,45 @@ impl<'a> Cuts<'a> {
         if behind_torn || !mended.is_empty() {
             let glued = if behind_torn { "row taken from behind a torn one; " } else { "" };
             let what = format!("{glued}{mended}").trim_end_matches("; ").to_owned();
-            self.push(at, end - at, PieceKind::Repaired(what));
+            self.push(at, end - at, SegmentKind::Repaired(what));
         }
         self.rows += 1;
-        self.push(at, end - at, PieceKind::Row(row));
+        self.push(at, end - at, SegmentKind::Row(row));
     }
 
     fn reject_torn(&mut self, end: usize, how: &str) {
         if let Some((from, why)) = self.torn.take() {
-            self.push(from, end - from, PieceKind::Rejected(format!("{why}{how}")));
+            self.push(from, end - from, SegmentKind::Rejected(format!("{why}{how}")));
         }
     }
 
-    fn push(&mut self, at: usize, len: usize, kind: PieceKind<'a>) {
-        self.pieces.push(Piece { at, len, kind });
+    fn push(&mut self, at: usize, len: usize, kind: SegmentKind<'a>) {
+        self.segments.push(Segment { at, len, kind });
     }
 
-    fn finish(mut self) -> Vec<Piece<'a>> {
+    fn finish(mut self) -> Vec<Segment<'a>> {
         let how = if self.rows == 0 { "" } else { AFTER_A_ROW };
         self.reject_torn(self.line.len(), how);
         if self.rows > 1 {
             self.name_the_glue();
         }
-        self.pieces
+        self.segments
     }
 
     /// Says of a line with several rows that it has them, at its first row.
     fn name_the_glue(&mut self) {
         let (rows, len) = (self.rows, self.line.len());
         let glue = format!("{rows} rows on one line");
-        let first = self.pieces.iter().position(|piece| matches!(piece.kind, PieceKind::Row(_)));
+        let first = self.segments.iter().position(|segment| matches!(segment.kind, SegmentKind::Row(_)));
         let first = first.expect("there are several rows");
-        let at = self.pieces[first].at;
-        let noted = self.pieces[..first].iter_mut().find(|piece| piece.at == at);
-        if let Some(Piece { kind: PieceKind::Repaired(what), len: noted_len, .. }) = noted {
+        let at = self.segments[first].at;
+        let noted = self.segments[..first].iter_mut().find(|segment| segment.at == at);
+        if let Some(Segment { kind: SegmentKind::Repaired(what), len: noted_len, .. }) = noted {
             *what = format!("{glue}; {what}");
             *noted_len = len - at;
         } else {
-            let note = Piece { at, len: len - at, kind: PieceKind::Repaired(glue) };
-            self.pieces.insert(first, note);
+            let note = Segment { at, len: len - at, kind: SegmentKind::Repaired(glue) };
+            self.segments.insert(first, note);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{dotted, is_pseudonym};
 
 /// What a part of a text looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum Detected {
     /// Anything with `://`, to the next blank or double quote.
     Url,
     /// An IPv4 or IPv6 address, its port included.
@@ -25,7 +25,7 @@ pub enum Shape {
     User,
 }
 
-impl Shape {
+impl Detected {
     /// What stands for it in a redacted text.
     pub fn placeholder(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Shape {
         }
     }
 
-    /// The shape as a message names it.
+    /// As a message names it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Url => "a URL",
@@ -88,31 +88,32 @@ pub fn next_place(text: &str, at: usize) -> usize {
     escaped.min(address.unwrap_or(end))
 }
 
-/// The shape that begins at `at`, and its end. A word must begin there, or something else than a
+/// What begins at `at`, and its end. A word must begin there, or something else than a
 /// word, or see [`next_place`]. What can be a pseudonym is none.
-pub fn shape_at(text: &str, at: usize) -> Option<(Shape, usize)> {
-    any_shape_at(text, at).filter(|(shape, end)| *shape != Shape::Host || !is_pseudonym(&text[at..*end]))
+pub fn detected_at(text: &str, at: usize) -> Option<(Detected, usize)> {
+    any_detected_at(text, at)
+        .filter(|(detected, end)| *detected != Detected::Host || !is_pseudonym(&text[at..*end]))
 }
 
-/// As [`shape_at`], also of what a pseudonym is called like.
-pub(super) fn any_shape_at(text: &str, at: usize) -> Option<(Shape, usize)> {
+/// As [`detected_at`], also of what a pseudonym is called like.
+pub(super) fn any_detected_at(text: &str, at: usize) -> Option<(Detected, usize)> {
     if let Some(end) = url(text, at) {
-        return Some((Shape::Url, end));
+        return Some((Detected::Url, end));
     }
     if let Some(end) = ipv6_in_brackets(text, at).or_else(|| ipv6(text, at)).or_else(|| ipv4(text, at)) {
-        return Some((Shape::Address, port(text, end).unwrap_or(end)));
+        return Some((Detected::Address, port(text, end).unwrap_or(end)));
     }
     if let Some(end) = user_at_host(text, at) {
-        return Some((Shape::User, end));
+        return Some((Detected::User, end));
     }
     if let Some(end) = host_port(text, at) {
-        return Some((Shape::HostPort, end));
+        return Some((Detected::HostPort, end));
     }
     let told = told_at(text, at);
     match (dotted_host(text, at), told) {
-        (Some(end), _) => Some((Shape::Host, end)),
-        (None, Some((Told::Host, end))) => Some((Shape::Host, end)),
-        (None, Some((Told::User, end))) => Some((Shape::User, end)),
+        (Some(end), _) => Some((Detected::Host, end)),
+        (None, Some((Told::Host, end))) => Some((Detected::Host, end)),
+        (None, Some((Told::User, end))) => Some((Detected::User, end)),
         (None, None) => None,
     }
 }
@@ -344,8 +345,8 @@ mod tests {
     fn replaced(text: &str) -> String {
         let (mut out, mut at) = (String::new(), 0);
         while at < text.len() {
-            let (becomes, end) = match shape_at(text, at) {
-                Some((shape, end)) => (shape.placeholder(), end),
+            let (becomes, end) = match detected_at(text, at) {
+                Some((detected, end)) => (detected.placeholder(), end),
                 None => (&text[at..next_place(text, at)], next_place(text, at)),
             };
             out.push_str(becomes);
