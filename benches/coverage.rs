@@ -7,7 +7,7 @@
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
 
 use narwhal_jq::statistics::{
-    Account, Batches, Design, Difference, Explanation, Measured, Percentile, Profiles, Share, Verdict,
+    Account, Attribution, Batches, Design, Difference, Measured, Percentile, Profiles, Share, Verdict,
     Window, explain, judge_together,
 };
 
@@ -457,7 +457,7 @@ fn explained() {
     }
 }
 
-fn explained_of(random: &mut Random, target_s: f64, slower_s: f64) -> Explanation {
+fn explained_of(random: &mut Random, target_s: f64, slower_s: f64) -> Attribution {
     let mut profiles = Profiles::new();
     let mut window = |slower_s: f64| {
         let mut window = Window::new();

@@ -54,7 +54,7 @@ pub struct Options {
 
 /// How it stands with what is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct FollowStanding {
     /// Files that are followed.
     pub files: u64,
     /// Terminals stored since it began.
@@ -76,7 +76,7 @@ pub trait Watcher {
     /// Something worth knowing.
     fn note(&mut self, _message: &str) {}
     /// How it stands with what is followed, at each look.
-    fn stands(&mut self, _standing: &Standing) {}
+    fn stands(&mut self, _standing: &FollowStanding) {}
 }
 
 /// Reads what is new of the inputs into the database.

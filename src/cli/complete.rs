@@ -16,13 +16,13 @@ use super::query::PARAMETER;
 use super::settings::named;
 use crate::query::catalog::Type;
 use crate::settings;
-use crate::store::known::{Kind, Named};
+use crate::store::known::{KnownName, NameKind};
 
 /// What names the shell when it asks.
 const ASKED: &str = "NARWHAL_JQ_COMPLETE";
 
 /// Gives the names of a kind in a database that begin so.
-pub type Lookup = fn(&Path, Kind, &str) -> Vec<Named>;
+pub type Lookup = fn(&Path, NameKind, &str) -> Vec<KnownName>;
 
 /// Answers the shell, if it is one that asks; whether it was.
 ///
@@ -69,7 +69,7 @@ fn command(words: &[OsString], lookup: Lookup) -> Result<Command> {
             _ => None,
         })
     };
-    let queries: Arc<[Named]> =
+    let queries: Arc<[KnownName]> =
         catalog.iter().map(|query| (query.name.clone(), Some(query.purpose.clone()))).collect();
     let journals = settings.journals.into_keys().collect();
     let database = parse::database_named(words, settings.database).into();
@@ -81,7 +81,7 @@ fn command(words: &[OsString], lookup: Lookup) -> Result<Command> {
 #[derive(Clone)]
 struct Names {
     database: Arc<Path>,
-    queries: Arc<[Named]>,
+    queries: Arc<[KnownName]>,
     journals: Arc<[String]>,
     lookup: Lookup,
 }
@@ -101,7 +101,7 @@ fn offering(command: Command, names: &Names, words_of: &dyn Fn(&str) -> Option<V
 /// What is offered for a value: words, and names of these kinds.
 struct Offer {
     words: Vec<String>,
-    kinds: &'static [Kind],
+    kinds: &'static [NameKind],
     with_queries: bool,
     with_journals: bool,
 }
@@ -118,29 +118,29 @@ fn offer(command: &str, arg: &Arg, words_of: &dyn Fn(&str) -> Option<Vec<String>
     }
     let is_parameter = id.starts_with(PARAMETER);
     match (command, id.strip_prefix(PARAMETER).unwrap_or(id)) {
-        ("forget", "run") | ("show", "run") => offer(&[], &[Kind::Runs]),
-        ("forget", "undo") => offer(&[], &[Kind::ForgottenRuns]),
-        ("compare", "a" | "b") | (_, "against") => offer(&["last", "current"], &[Kind::Runs]),
+        ("forget", "run") | ("show", "run") => offer(&[], &[NameKind::Runs]),
+        ("forget", "undo") => offer(&[], &[NameKind::ForgottenRuns]),
+        ("compare", "a" | "b") | (_, "against") => offer(&["last", "current"], &[NameKind::Runs]),
         ("ingest", "paths") | (_, "ingest") => {
             Some(Offer { words: Vec::new(), kinds: &[], with_queries: false, with_journals: true })
         }
-        ("schema", "table") => offer(&[], &[Kind::Tables]),
+        ("schema", "table") => offer(&[], &[NameKind::Tables]),
         ("export", "names") => {
             let words = vec!["journal".to_owned(), "lake".to_owned()];
-            Some(Offer { words, kinds: &[Kind::Tables], with_queries: true, with_journals: false })
+            Some(Offer { words, kinds: &[NameKind::Tables], with_queries: true, with_journals: false })
         }
-        ("set" | "clear", "name") => offer(&[], &[Kind::Slos]),
-        (_, "run") => offer(&["last", "current"], &[Kind::Runs]),
-        (_, "release") => offer(&[], &[Kind::Releases]),
-        (_, "source") => offer(&[], &[Kind::Sources]),
+        ("set" | "clear", "name") => offer(&[], &[NameKind::Slos]),
+        (_, "run") => offer(&["last", "current"], &[NameKind::Runs]),
+        (_, "release") => offer(&[], &[NameKind::Releases]),
+        (_, "source") => offer(&[], &[NameKind::Sources]),
         (_, "by") => offer(
             &["run", "all", "release", "source", "folder", "1m", "5m", "1h", "1d", "run,1m", "run,5m"],
             &[],
         ),
-        (_, "slo") => offer(&[], &[Kind::Slos]),
-        (_, "engine") if is_parameter => offer(&[], &[Kind::Engines]),
-        (_, "event") if is_parameter => offer(&[], &[Kind::Events]),
-        (_, "terminal") if is_parameter => offer(&[], &[Kind::Terminals]),
+        (_, "slo") => offer(&[], &[NameKind::Slos]),
+        (_, "engine") if is_parameter => offer(&[], &[NameKind::Engines]),
+        (_, "event") if is_parameter => offer(&[], &[NameKind::Events]),
+        (_, "terminal") if is_parameter => offer(&[], &[NameKind::Terminals]),
         _ => None,
     }
 }
@@ -150,7 +150,8 @@ impl Names {
         let Some(word) = word.to_str() else { return Vec::new() };
         let words = offer.words.iter().map(|word| (word.clone(), None));
         let queries = self.queries.iter().filter(|_| offer.with_queries).cloned();
-        let mut named: Vec<Named> = words.chain(queries).filter(|(name, _)| name.starts_with(word)).collect();
+        let mut named: Vec<KnownName> =
+            words.chain(queries).filter(|(name, _)| name.starts_with(word)).collect();
         for kind in offer.kinds {
             for found in (self.lookup)(&self.database, *kind, word) {
                 if named.iter().all(|(name, _)| *name != found.0) {
@@ -162,7 +163,7 @@ impl Names {
             let journals = self.journals.iter().filter(|name| name.starts_with(word));
             named.extend(journals.map(|name| (name.clone(), Some("journals of the settings".to_owned()))));
         }
-        let candidate = |(at, (name, meaning)): (usize, Named)| {
+        let candidate = |(at, (name, meaning)): (usize, KnownName)| {
             CompletionCandidate::new(name).help(meaning.map(Into::into)).display_order(Some(at))
         };
         let mut candidates: Vec<CompletionCandidate> = named.into_iter().enumerate().map(candidate).collect();

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use super::selection::positive_length;
 use super::values::{share, target};
-use crate::query::check::{Figure, Limit};
+use crate::query::check::{FigureLimit, JudgedFigure};
 use crate::query::figures::METRICS;
 use crate::statistics;
 
@@ -13,7 +13,7 @@ use crate::statistics;
 #[derive(Debug, Clone, Default)]
 pub struct LimitFlags {
     /// The limits, in the order of the help.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<FigureLimit>,
     /// The attainment wanted, when it is the target of a burn rate.
     pub burn: Option<BurnFlags>,
 }
@@ -22,7 +22,7 @@ impl LimitFlags {
     /// The largest limit, in seconds, of the percentiles of a metric.
     pub fn largest_of(&self, metric: &str) -> Option<f64> {
         let of_metric = self.limits.iter().filter_map(|limit| match (limit.figure, limit.bound) {
-            (Figure::Percentile(at, _), statistics::Limit::AtMost(most_s)) if METRICS[at] == metric => {
+            (JudgedFigure::Percentile(at, _), statistics::Limit::AtMost(most_s)) if METRICS[at] == metric => {
                 Some(most_s)
             }
             _ => None,
@@ -46,32 +46,32 @@ pub struct BurnFlags {
 const PERCENTS: [u32; 4] = [50, 90, 95, 99];
 
 /// The flags of shares and rates: the name, the figure, whether it is the least that holds, what it says.
-const FLAGS: [(&str, Figure, bool, &str); 5] = [
+const FLAGS: [(&str, JudgedFigure, bool, &str); 5] = [
     (
         "min-attainment",
-        Figure::Attainment,
+        JudgedFigure::Attainment,
         true,
         "The least attainment, 0 to 1; with --burn the target of that",
     ),
     (
         "max-failure-rate",
-        Figure::FailureRate,
+        JudgedFigure::FailureRate,
         false,
         "The largest share of prefill and decode legs that failed, 0 to 1",
     ),
     (
         "max-engine-failure-rate",
-        Figure::EngineFailureRate,
+        JudgedFigure::EngineFailureRate,
         false,
         "The same of every engine name of a scope, prefill and decode apart; the worst is named",
     ),
     (
         "max-refused-share",
-        Figure::RefusedShare,
+        JudgedFigure::RefusedShare,
         false,
         "The largest share of requests that were refused, 0 to 1",
     ),
-    ("min-rate", Figure::Rate, true, "The least requests offered a second"),
+    ("min-rate", JudgedFigure::Rate, true, "The least requests offered a second"),
 ];
 
 fn percentile_flag(metric: usize, percent: u32) -> String {
@@ -103,7 +103,7 @@ impl Args for LimitFlags {
         let mut command = command;
         for (name, figure, _, help) in FLAGS {
             let (value, parser) = match figure {
-                Figure::Rate => ("NUMBER", ValueParser::new(factor)),
+                JudgedFigure::Rate => ("NUMBER", ValueParser::new(factor)),
                 _ => ("SHARE", ValueParser::new(share)),
             };
             command = command.arg(limit(name.to_owned(), value, help.to_owned()).value_parser(parser));
@@ -156,17 +156,21 @@ impl FromArgMatches for LimitFlags {
         });
         let mut limits = Vec::new();
         for (name, figure, is_least, _) in FLAGS {
-            let is_target = figure == Figure::Attainment && burn.is_some();
+            let is_target = figure == JudgedFigure::Attainment && burn.is_some();
             let bound = if is_least { statistics::Limit::AtLeast } else { statistics::Limit::AtMost };
             limits.extend(
-                given(name).filter(|_| !is_target).map(|value| Limit { figure, bound: bound(value) }),
+                given(name).filter(|_| !is_target).map(|value| FigureLimit { figure, bound: bound(value) }),
             );
         }
         for metric in 0..METRICS.len() {
             for percent in PERCENTS {
                 let bound = given(&percentile_flag(metric, percent)).map(statistics::Limit::AtMost);
-                limits
-                    .extend(bound.map(|bound| Limit { figure: Figure::Percentile(metric, percent), bound }));
+                limits.extend(
+                    bound.map(|bound| FigureLimit {
+                        figure: JudgedFigure::Percentile(metric, percent),
+                        bound,
+                    }),
+                );
             }
         }
         Ok(Self { limits, burn })

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, ValueEnum};
 
 use super::{OutputFlags, RedactFlags, SelectionFlags};
 use crate::query::catalog::{Faults, Query};
-use crate::query::engine::Engine;
+use crate::query::engine::SqlEngine;
 
 /// `query`.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub struct Ask {
     pub sql: bool,
     /// With --sql: print it for an engine that reads a lake (`export lake`, docs/asking-a-lake.md)
     #[arg(long = "for", global = true, requires = "sql", value_name = "ENGINE", help_heading = "Answer")]
-    pub engine: Option<Engine>,
+    pub engine: Option<SqlEngine>,
     /// Work out so many scopes of a large answer at once [default: as many as there are processors, 4 at most]
     #[arg(long, global = true, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Answer")]
     pub jobs: Option<u8>,
@@ -93,7 +93,7 @@ impl AskedQueries {
 /// theirs are spelled otherwise than they are (`busy_timeout`).
 pub(super) const PARAMETER: &str = "parameter:";
 
-impl ValueEnum for Engine {
+impl ValueEnum for SqlEngine {
     fn value_variants<'a>() -> &'a [Self] {
         &Self::ALL
     }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::selection::{Asked, By, time};
+use crate::selection::{By, Choice, time};
 use crate::text::PathText;
 
 /// What a question is asked of. Without any, every run by itself.
@@ -87,7 +87,7 @@ impl SelectionFlags {
     ///
     /// # Errors
     /// A time that cannot be read, in words.
-    pub fn asked(&self, now: DateTime<Utc>) -> Result<Asked> {
+    pub fn asked(&self, now: DateTime<Utc>) -> Result<Choice> {
         if let Some(Fallback { flags, words, file }) = self.fallback.as_deref().filter(|_| !self.chooses()) {
             let settled = self.settled || flags.settled;
             let note = format!(
@@ -95,13 +95,13 @@ impl SelectionFlags {
                 file.as_text()
             );
             let by = self.by.unwrap_or_default();
-            return Ok(Asked { settled, by, note: Some(note), ..flags.asked(now)? });
+            return Ok(Choice { settled, by, note: Some(note), ..flags.asked(now)? });
         }
         let moment = |flag: &str, text: &Option<String>| {
             let moment = text.as_deref().map(|text| time::moment(text, now)).transpose();
             moment.map_err(|error| Failure::usage(format!("--{flag}: {error}")))
         };
-        Ok(Asked {
+        Ok(Choice {
             runs: self.run.clone(),
             releases: self.release.clone(),
             sources: self.source.clone(),

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::checked::{write_metrics, write_text};
 use crate::output::json::write_json;
-use crate::query::check::{Asked, Burn, Checked, Figure, Outcome, check};
+use crate::query::check::{Burn, Checked, JudgedFigure, Outcome, Terms, check};
 use crate::query::params::needed_targets;
 use crate::query::scoring::Policy;
 use crate::selection::time::{Moment, unix_s};
@@ -63,14 +63,14 @@ fn run(global: &Global, flags: &Check) -> Result<Exit> {
         .into());
     }
     let needs_targets =
-        burn.is_some() || flags.limits.limits.iter().any(|limit| limit.figure == Figure::Attainment);
+        burn.is_some() || flags.limits.limits.iter().any(|limit| limit.figure == JudgedFigure::Attainment);
     let targets = if needs_targets {
         Some(needed_targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?)
     } else {
         None
     };
     let now_s = unix_s(&now);
-    let asked = Asked {
+    let asked = Terms {
         limits: flags.limits.limits.clone(),
         burn: burn_windows(&connection, flags, &chosen, now)?,
         targets,
@@ -130,7 +130,7 @@ fn write(connection: &Connection, flags: &Check, checked: &Checked) -> Result<()
 fn burn_windows(
     connection: &Connection,
     flags: &Check,
-    chosen: &selection::Asked,
+    chosen: &selection::Choice,
     now: chrono::DateTime<Utc>,
 ) -> Result<Option<Burn>> {
     let Some(burn) = &flags.limits.burn else { return Ok(None) };
@@ -140,7 +140,7 @@ fn burn_windows(
         let since = Moment { unix_s: end_s - length_s, text: name.clone() };
         let is_later = chosen.since.as_ref().is_none_or(|given| given.unix_s < since.unix_s);
         let since = if is_later { Some(since) } else { chosen.since.clone() };
-        let asked = selection::Asked { since, ..chosen.clone() };
+        let asked = selection::Choice { since, ..chosen.clone() };
         windows.push((name.clone(), selection::choose(connection, &asked, now)?));
     }
     Ok(Some(Burn { target: burn.target, factor: burn.factor, windows }))

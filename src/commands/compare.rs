@@ -53,7 +53,7 @@ fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let is_terminal = target.is_terminal();
     let written = match flags.output.format {
         Format::Table if is_page(flags.output.output.as_deref()) => {
-            let asked = comparison_page::Asked {
+            let asked = comparison_page::PageInput {
                 sides: &sides,
                 names,
                 compared: &compared,

@@ -11,7 +11,7 @@ use crate::cli::show::ShowFormat;
 use crate::cli::{Global, SelectionFlags, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::explanation::{self, Asked};
+use crate::output::explanation::{self, Beside};
 use crate::output::json::write_json;
 use crate::output::target::Target;
 use crate::query::caveats;
@@ -50,7 +50,7 @@ fn run(global: &Global, flags: &Explain) -> Result<Exit> {
     let policy = Policy::named(&flags.policy).context("the policy was checked")?;
 
     let now = Utc::now();
-    let asked = selection::Asked { by: By::All, ..flags.selection.asked(now)? };
+    let asked = selection::Choice { by: By::All, ..flags.selection.asked(now)? };
     let window = selection::choose(&connection, &asked, now)?;
     check_rows(&window, "the window")?;
     let (baseline, against) = match &flags.against {
@@ -81,7 +81,7 @@ fn run(global: &Global, flags: &Explain) -> Result<Exit> {
     let mut target = Target::open(None)?;
     match flags.format {
         ShowFormat::Text => {
-            let asked = Asked { targets: &targets, policy, against: &against };
+            let asked = Beside { targets: &targets, policy, against: &against };
             explanation::write(target.writer(), &found, &asked)?;
         }
         ShowFormat::Json => {

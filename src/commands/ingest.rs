@@ -12,7 +12,7 @@ use crate::cli::ingest::{Ingest, SummaryFormat};
 use crate::cli::{Global, Subcommand};
 use crate::exit::{Exit, code_of};
 use crate::failure::Failure;
-use crate::ingest::{Counters, FileReport, Options, Standing, Summary, Watcher, follow, ingest};
+use crate::ingest::{Counters, FileReport, FollowStanding, Options, Summary, Watcher, follow, ingest};
 use crate::journal::inputs::{self, Depth, Found, Input};
 use crate::output::stdout::stdout;
 use crate::stdio;
@@ -285,11 +285,11 @@ impl Watcher for Progress {
         self.bar.suspend(|| self.teller.note(message));
     }
 
-    fn stands(&mut self, standing: &Standing) {
+    fn stands(&mut self, standing: &FollowStanding) {
         if self.bar.is_hidden() {
             return;
         }
-        let Standing { files, requests, behind_bytes, waits_for } = standing;
+        let FollowStanding { files, requests, behind_bytes, waits_for } = standing;
         let mut parts = vec![format!("{requests} requests from {files} files")];
         parts.push(match behind_bytes {
             0 => "nothing behind".to_owned(),

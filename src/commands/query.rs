@@ -20,7 +20,7 @@ use crate::output::intervals::{Style, WithIntervals};
 use crate::output::json::write_json;
 use crate::output::stdout::stdout;
 use crate::output::{Format, screen};
-use crate::query::catalog::{self, Column, Query};
+use crate::query::catalog::{self, AnswerColumn, Query};
 use crate::query::datasette::metadata;
 use crate::query::intervals::{self, Measures};
 use crate::query::parts::{self, Question};
@@ -195,7 +195,7 @@ fn measures(query: &Query) -> Result<Measures> {
 
 /// Says what wall times that people read rest on; `runs` says it of each run.
 fn tell_bases(query: &Query, selection: &Selection, teller: Teller) {
-    let is_estimate = |column: &Column| column.unit == "time" && column.name.starts_with("wall");
+    let is_estimate = |column: &AnswerColumn| column.unit == "time" && column.name.starts_with("wall");
     if query.name == "runs" || selection.bases.is_empty() || !query.columns.iter().any(is_estimate) {
         return;
     }

@@ -20,7 +20,7 @@ use crate::journal::inputs::{self, Depth, Input};
 use crate::output::stdout::stdout;
 use crate::output::target::Target;
 use crate::redact::check::check_line;
-use crate::redact::{Account, Key, Report, Source, redact};
+use crate::redact::{InputAccount, Key, Report, Source, redact};
 use crate::text::{PathText, escaped, json_string};
 
 /// How much of a finding is shown, in characters.
@@ -127,9 +127,9 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
             teller.warn(&format!("left out, because it is no row: {first}{}", and_more(account.left_out)));
         }
     }
-    let sum = |count: fn(&Account) -> u64| report.accounts.iter().map(count).sum::<u64>();
+    let sum = |count: fn(&InputAccount) -> u64| report.accounts.iter().map(count).sum::<u64>();
     let rows = sum(|account| account.rows);
-    if rows == 0 && report.accounts.iter().any(Account::is_no_journal) {
+    if rows == 0 && report.accounts.iter().any(InputAccount::is_no_journal) {
         return;
     }
     teller.note(&format!(

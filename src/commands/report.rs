@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::query::params::targets;
 use crate::query::scoring::Policy;
-use crate::report::{Asked, report};
+use crate::report::{ReportOptions, report};
 use crate::selection::By;
 use crate::text::PathText;
 
@@ -48,7 +48,7 @@ fn run(global: &Global, flags: &Report) -> Result<Exit> {
     };
     let teller = Teller::new(global);
     let redactor = redactor(&connection, &flags.privacy)?;
-    let asked = Asked {
+    let asked = ReportOptions {
         selection: flags.selection.asked(now)?,
         targets: targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?,
         policy: Policy::named(&flags.policy).context("the policy was checked")?,

@@ -12,7 +12,7 @@ use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::output::stdout::stdout;
 use crate::output::{Format, sink};
-use crate::sources::state::{Standing, look};
+use crate::sources::state::{FileStanding, look};
 use crate::store::{contents, schema, sources};
 use crate::text::PathText;
 
@@ -48,7 +48,7 @@ fn list_sources(connection: &Connection, out: &mut dyn Write) -> Result<()> {
     let mut table = sink(Format::Table, out, false)?;
     table.columns(&["file", "offset_bytes", "lines", "lag_bytes", "state"].map(str::to_owned))?;
     for source in &known {
-        let Standing { state, lag_bytes } = look(connection, source);
+        let FileStanding { state, lag_bytes } = look(connection, source);
         let state = state.to_string();
         let int = |number: u64| ValueRef::Integer(number.cast_signed());
         table.row(&[

@@ -20,7 +20,7 @@ use crate::journal::files;
 use crate::journal::inputs::Depth;
 use crate::sources::file::is_read_archive;
 use crate::store;
-use crate::store::location::{Location, Written};
+use crate::store::location::{Location, SinceLeft};
 use crate::store::write::Writer;
 
 /// Between two looks.
@@ -52,11 +52,11 @@ pub fn follow(
         let looked = Instant::now();
         outcome = location.check();
         let written = location.look(&connection);
-        if outcome.is_ok() && written == Written::Over {
+        if outcome.is_ok() && written == SinceLeft::Over {
             break;
         }
         files.find(paths, depth, watcher);
-        if outcome.is_ok() && written == Written::AsLeft {
+        if outcome.is_ok() && written == SinceLeft::AsLeft {
             let how = (database, options, stop);
             outcome = read_changed(&mut files, &mut writer, how, watcher, &mut summary)
                 .and_then(|()| location.leave(&connection).map_err(|error| store::explain(database, error)));

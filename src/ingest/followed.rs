@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{FileReport, Standing, Summary, Watcher};
+use super::{FileReport, FollowStanding, Summary, Watcher};
 use crate::journal::files;
 use crate::journal::inputs::{self, Depth, Input};
 use crate::store::sources::FileId;
@@ -279,10 +279,10 @@ impl Files {
     }
 
     /// How it stands with all of them.
-    pub(super) fn standing(&self, let_go: &Summary) -> Standing {
+    pub(super) fn standing(&self, let_go: &Summary) -> FollowStanding {
         let reports = self.followed.iter().filter_map(|file| file.report.as_ref());
         let read = reports.map(|report| report.counters.terminals).sum::<u64>();
-        Standing {
+        FollowStanding {
             files: self.followed.iter().filter(|file| file.is_named).count() as u64,
             requests: let_go.total.terminals + read,
             behind_bytes: self.followed.iter().map(|file| file.behind).sum(),

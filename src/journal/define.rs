@@ -92,7 +92,7 @@ macro_rules! object {
         impl<'de $(: $life, $life: 'de)?> Fill<'de> for $name $(<$life>)? {
             fn fill(&mut self, reader: &mut Reader<'de>) -> Result<bool, Fault> {
                 const FIELDS: &[&str] = &[$(stringify!($field)),*];
-                if null_or(Kind::Object, reader)? {
+                if null_or(ValueKind::Object, reader)? {
                     return Ok(false);
                 }
                 reader.begin_object()?;

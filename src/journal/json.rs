@@ -58,7 +58,7 @@ pub struct Repair {
 
 /// What kind of value comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `null`.
     Null,
     /// A string.
@@ -73,7 +73,7 @@ pub enum Kind {
     Array,
 }
 
-impl Kind {
+impl ValueKind {
     /// The kind as a message names it.
     pub fn name(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl Kind {
 
 /// A JSON number as it was written: whole, or with a fraction or exponent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Figure {
+pub enum Numeral {
     /// Written without fraction and exponent.
     Int(i64),
     /// Written with a fraction or an exponent; always finite.
@@ -132,15 +132,15 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When no value begins here.
-    pub fn peek(&mut self) -> Read<Kind> {
+    pub fn peek(&mut self) -> Read<ValueKind> {
         self.skip_blanks();
         match self.bytes.get(self.pos) {
-            Some(b'"') => Ok(Kind::Text),
-            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => Ok(Kind::Number),
-            Some(b'n') => Ok(Kind::Null),
-            Some(b't' | b'f') => Ok(Kind::Flag),
-            Some(b'{') => Ok(Kind::Object),
-            Some(b'[') => Ok(Kind::Array),
+            Some(b'"') => Ok(ValueKind::Text),
+            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => Ok(ValueKind::Number),
+            Some(b'n') => Ok(ValueKind::Null),
+            Some(b't' | b'f') => Ok(ValueKind::Flag),
+            Some(b'{') => Ok(ValueKind::Object),
+            Some(b'[') => Ok(ValueKind::Array),
             _ => Err(self.expected("a value")),
         }
     }
@@ -148,14 +148,14 @@ impl<'a> Reader<'a> {
     /// Whether a value of this kind begins right here, as far as one byte tells: no blanks, no tokens for
     /// what has no number. It saves most values [`Reader::peek`].
     #[inline(always)]
-    pub fn begins(&self, kind: Kind) -> bool {
+    pub fn begins(&self, kind: ValueKind) -> bool {
         self.bytes.get(self.pos).is_some_and(|byte| match kind {
-            Kind::Null => *byte == b'n',
-            Kind::Text => *byte == b'"',
-            Kind::Number => byte.is_ascii_digit(),
-            Kind::Flag => matches!(byte, b't' | b'f'),
-            Kind::Object => *byte == b'{',
-            Kind::Array => *byte == b'[',
+            ValueKind::Null => *byte == b'n',
+            ValueKind::Text => *byte == b'"',
+            ValueKind::Number => byte.is_ascii_digit(),
+            ValueKind::Flag => matches!(byte, b't' | b'f'),
+            ValueKind::Object => *byte == b'{',
+            ValueKind::Array => *byte == b'[',
         })
     }
 
@@ -299,18 +299,18 @@ impl<'a> Reader<'a> {
     /// As the other readers; also a key that stands twice in one object.
     pub fn value(&mut self) -> Read<Value> {
         Ok(match self.peek()? {
-            Kind::Null => {
+            ValueKind::Null => {
                 self.null()?;
                 Value::Null
             }
-            Kind::Flag => Value::Bool(self.flag()?),
-            Kind::Text => Value::String(self.string()?.into_owned()),
-            Kind::Number => match self.number()? {
+            ValueKind::Flag => Value::Bool(self.flag()?),
+            ValueKind::Text => Value::String(self.string()?.into_owned()),
+            ValueKind::Number => match self.number()? {
                 None => Value::Null,
-                Some(Figure::Int(int)) => Value::from(int),
-                Some(Figure::Real(real)) => Number::from_f64(real).map_or(Value::Null, Value::Number),
+                Some(Numeral::Int(int)) => Value::from(int),
+                Some(Numeral::Real(real)) => Number::from_f64(real).map_or(Value::Null, Value::Number),
             },
-            Kind::Array => {
+            ValueKind::Array => {
                 let mut items = Vec::new();
                 self.begin_array()?;
                 while self.next_element()? {
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
                 }
                 Value::Array(items)
             }
-            Kind::Object => Value::Object(self.object()?),
+            ValueKind::Object => Value::Object(self.object()?),
         })
     }
 
@@ -441,9 +441,9 @@ mod tests {
         reader.begin_object().expect("it is one");
         assert!(!reader.next_key_is(", \"b\": "));
         assert!(reader.next_key_is(", \"a\": "));
-        assert_eq!(reader.number(), Ok(Some(Figure::Int(1))));
+        assert_eq!(reader.number(), Ok(Some(Numeral::Int(1))));
         assert!(reader.next_key_is(", \"b\": "));
-        assert_eq!(reader.number(), Ok(Some(Figure::Int(2))));
+        assert_eq!(reader.number(), Ok(Some(Numeral::Int(2))));
         assert!(!reader.next_key_is(", \"c\": "), "it is spaced otherwise");
         assert_eq!(reader.next_key().expect("there is one").as_deref(), Some("c"));
     }

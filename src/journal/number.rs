@@ -1,7 +1,7 @@
 //! Numbers, as the writer and others write them, and the tokens that Python writes for none.
 
 use super::decimal;
-use super::json::{Figure, Read, Reader, Repair};
+use super::json::{Numeral, Read, Reader, Repair};
 use super::scan;
 
 /// `fast_float2`, as the standard library, takes an exponent beyond 65535 for one that leads to 0 or infinity.
@@ -14,7 +14,7 @@ impl Reader<'_> {
     /// # Errors
     /// When it is no number, or an integer beyond 64 bits signed.
     #[inline]
-    pub fn number(&mut self) -> Read<Option<Figure>> {
+    pub fn number(&mut self) -> Read<Option<Numeral>> {
         match self.plain_number() {
             Some(figure) => Ok(Some(figure)),
             None => self.any_number(),
@@ -24,7 +24,7 @@ impl Reader<'_> {
     /// Reads a number as nearly all are: not negative, without an exponent that fails, in one pass over its
     /// digits. `None`, and nothing read, where there is more to say.
     #[inline]
-    fn plain_number(&mut self) -> Option<Figure> {
+    fn plain_number(&mut self) -> Option<Numeral> {
         /// Any number of so many digits fits 64 bits.
         const SAFE_DIGITS: usize = 18;
         let rest = &self.bytes[self.pos..];
@@ -43,19 +43,19 @@ impl Reader<'_> {
             [b'.', b'0'..=b'9', ..] => {
                 let (real, len) = real(rest, int, len + 1).or_else(|| long_real(rest))?;
                 self.pos += len;
-                Some(Figure::Real(real))
+                Some(Numeral::Real(real))
             }
             [b'.' | b'e' | b'E' | b'0'..=b'9', ..] => None,
             _ => {
                 self.pos += len;
-                Some(Figure::Int(int.cast_signed()))
+                Some(Numeral::Int(int.cast_signed()))
             }
         }
     }
 
     /// Reads any number, or says what is wrong with it.
     #[cold]
-    fn any_number(&mut self) -> Read<Option<Figure>> {
+    fn any_number(&mut self) -> Read<Option<Numeral>> {
         let start = self.pos;
         if let Some(repair) = self.no_number() {
             self.repairs.push(repair);
@@ -87,7 +87,7 @@ impl Reader<'_> {
         let token = &self.text[start..self.pos];
         if !real {
             return match token.parse() {
-                Ok(int) => Ok(Some(Figure::Int(int))),
+                Ok(int) => Ok(Some(Numeral::Int(int))),
                 Err(_) => {
                     self.pos = start;
                     Err(self.fault("an integer beyond 64 bits signed".to_owned()))
@@ -101,7 +101,7 @@ impl Reader<'_> {
             fast_float2::parse::<f64, _>(token).ok()
         };
         if let Some(value) = value.filter(|value| value.is_finite()) {
-            return Ok(Some(Figure::Real(value)));
+            return Ok(Some(Numeral::Real(value)));
         }
         let what = "a number beyond a float read as null";
         self.repairs.push(Repair { at: start, what });
@@ -186,13 +186,13 @@ mod tests {
             let mut reader = Reader::new(&text, 0);
             let read = reader.number();
             match (token.parse::<i64>(), token.parse::<f64>().expect("it is a number")) {
-                (Ok(int), _) if is_whole => assert_eq!(read, Ok(Some(Figure::Int(int))), "{text}"),
+                (Ok(int), _) if is_whole => assert_eq!(read, Ok(Some(Numeral::Int(int))), "{text}"),
                 (Err(_), _) if is_whole => {
                     assert!(read.is_err() && reader.position() == 0, "{text}: {read:?}");
                     continue;
                 }
                 (_, real) if real.is_finite() => {
-                    let Ok(Some(Figure::Real(found))) = read else { panic!("{text}: {read:?}") };
+                    let Ok(Some(Numeral::Real(found))) = read else { panic!("{text}: {read:?}") };
                     assert_eq!(found.to_bits(), real.to_bits(), "{text}");
                 }
                 _ => {
@@ -271,7 +271,7 @@ mod tests {
             (format!("1{}.0e-32000", zeros(32_000)), Some(1.0)),
         ] {
             let read = Reader::new(&text, 0).number();
-            assert_eq!(read, Ok(value.map(Figure::Real)), "{} bytes", text.len());
+            assert_eq!(read, Ok(value.map(Numeral::Real)), "{} bytes", text.len());
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::build::{Build, read_build};
 use super::define::Fill;
 use super::event::{Event, read_event};
-use super::json::{Fault, Kind, Reader, Repair};
+use super::json::{Fault, Reader, Repair, ValueKind};
 use super::object::Object;
 use super::terminal::Terminal;
 use super::{SCHEMA, SCHEMA_VERSION};
@@ -41,7 +41,7 @@ pub struct Reading<'a> {
 pub fn read_row(text: &str, pos: usize) -> Result<Reading<'_>, Fault> {
     let mut reader = Reader::new(text, pos);
     let mut misfit = None;
-    if reader.peek()? == Kind::Object {
+    if reader.peek()? == ValueKind::Object {
         let mut terminal = Box::<Terminal<'_>>::default();
         match terminal.fill(&mut reader) {
             Ok(true) if terminal.terminal.is_some() => {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::declare::{Declared, EachText, Field, ReadValues, Role, Shape, WriteValues, whole};
 use super::define::{Holdable, Readable};
-use super::json::{Fault, Figure, Kind, Reader};
+use super::json::{Fault, Numeral, Reader, ValueKind};
 use super::object::{Object, drop_nulls};
 use super::terminal::AttemptFailure;
 
@@ -30,11 +30,11 @@ impl Serialize for CachedTokens {
 
 /// Consumes a null; otherwise the next value must be of `wanted` kind.
 #[inline(always)]
-pub(super) fn null_or(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
+pub(super) fn null_or(wanted: ValueKind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
     if reader.begins(wanted) {
         return Ok(false);
     }
-    if reader.begins(Kind::Null) {
+    if reader.begins(ValueKind::Null) {
         return reader.null().map(|()| true);
     }
     null_or_not(wanted, reader)
@@ -42,15 +42,15 @@ pub(super) fn null_or(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fau
 
 /// As [`null_or`], for a value whose first byte does not tell, or tells that it does not fit.
 #[cold]
-fn null_or_not(wanted: Kind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
+fn null_or_not(wanted: ValueKind, reader: &mut Reader<'_>) -> Result<bool, Fault> {
     match reader.peek()? {
-        Kind::Null => reader.null().map(|()| true),
+        ValueKind::Null => reader.null().map(|()| true),
         kind if kind == wanted => Ok(false),
         kind => Err(holds(kind, wanted.name())),
     }
 }
 
-fn holds(found: Kind, wanted: &str) -> Fault {
+fn holds(found: ValueKind, wanted: &str) -> Fault {
     misfit(format!("holds {}, not {wanted}", found.name()))
 }
 
@@ -72,26 +72,26 @@ pub(super) fn find(fields: &[&str], next: usize, key: &str) -> Option<usize> {
 impl<'a> Readable<'a> for Cow<'a, str> {
     #[inline]
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Text, reader)? { Ok(None) } else { reader.string().map(Some) }
+        if null_or(ValueKind::Text, reader)? { Ok(None) } else { reader.string().map(Some) }
     }
 }
 
 impl<'a> Readable<'a> for bool {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Flag, reader)? { Ok(None) } else { reader.flag().map(Some) }
+        if null_or(ValueKind::Flag, reader)? { Ok(None) } else { reader.flag().map(Some) }
     }
 }
 
 impl<'a> Readable<'a> for f64 {
     #[inline]
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Number, reader)? {
+        if null_or(ValueKind::Number, reader)? {
             return Ok(None);
         }
         match reader.number()? {
             None => Ok(None),
-            Some(Figure::Real(real)) => Ok(Some(real)),
-            Some(Figure::Int(int)) => {
+            Some(Numeral::Real(real)) => Ok(Some(real)),
+            Some(Numeral::Int(int)) => {
                 let real = int as f64;
                 // A whole number that a float cannot hold would come back as another one.
                 if real as i128 == i128::from(int) {
@@ -107,13 +107,13 @@ impl<'a> Readable<'a> for f64 {
 impl<'a> Readable<'a> for i64 {
     #[inline]
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Number, reader)? {
+        if null_or(ValueKind::Number, reader)? {
             return Ok(None);
         }
         match reader.number()? {
             None => Ok(None),
-            Some(Figure::Int(int)) => Ok(Some(int)),
-            Some(Figure::Real(real)) => whole(real)
+            Some(Numeral::Int(int)) => Ok(Some(int)),
+            Some(Numeral::Real(real)) => whole(real)
                 .map(Some)
                 .ok_or_else(|| misfit(format!("holds {real}, not an integer of 64 bits signed"))),
         }
@@ -122,7 +122,7 @@ impl<'a> Readable<'a> for i64 {
 
 impl<'a> Readable<'a> for Object {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Object, reader)? {
+        if null_or(ValueKind::Object, reader)? {
             return Ok(None);
         }
         let mut object = reader.object()?;
@@ -133,7 +133,7 @@ impl<'a> Readable<'a> for Object {
 
 impl<'a> Readable<'a> for CachedTokens {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Object, reader)? {
+        if null_or(ValueKind::Object, reader)? {
             return Ok(None);
         }
         let mut tokens = Object::new();
@@ -163,14 +163,14 @@ impl<'a> ReadIn<'a> for Option<i64> {
 
 impl<'a> Readable<'a> for Vec<AttemptFailure<'a>> {
     fn read(reader: &mut Reader<'a>) -> Result<Option<Self>, Fault> {
-        if null_or(Kind::Array, reader)? {
+        if null_or(ValueKind::Array, reader)? {
             return Ok(None);
         }
         let mut entries = Vec::new();
         reader.begin_array()?;
         while reader.next_element()? {
             let entry = AttemptFailure::read(reader)
-                .and_then(|entry| entry.ok_or_else(|| holds(Kind::Null, "an object")));
+                .and_then(|entry| entry.ok_or_else(|| holds(ValueKind::Null, "an object")));
             entries.push(entry.map_err(|fault| fault.in_field(&format!("[{}]", entries.len())))?);
         }
         Ok(Some(entries))

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use rusqlite::types::ValueRef;
 
-use crate::store::lake::{Column, Kind};
+use crate::store::lake::{ColumnType, LakeColumn};
 
 /// Rows of a table.
 #[derive(Debug)]
@@ -48,11 +48,11 @@ impl Texts {
 }
 
 impl Cells {
-    fn of(kind: Kind) -> Self {
+    fn of(kind: ColumnType) -> Self {
         let values = match kind {
-            Kind::Int | Kind::Wall => Values::Int(Vec::new()),
-            Kind::Real => Values::Real(Vec::new()),
-            Kind::Text => Values::Text(Texts::default()),
+            ColumnType::Int | ColumnType::Wall => Values::Int(Vec::new()),
+            ColumnType::Real => Values::Real(Vec::new()),
+            ColumnType::Text => Values::Text(Texts::default()),
         };
         Self { present: Vec::new(), values }
     }
@@ -104,7 +104,7 @@ impl Cells {
 
 impl Batch {
     /// One without rows.
-    pub(super) fn new(columns: &[Column]) -> Self {
+    pub(super) fn new(columns: &[LakeColumn]) -> Self {
         Self { columns: columns.iter().map(|column| Cells::of(column.kind)).collect(), rows: 0 }
     }
 
@@ -112,7 +112,7 @@ impl Batch {
     ///
     /// # Errors
     /// When a cell is not of its column's kind.
-    pub(super) fn push(&mut self, columns: &[Column], row: &[ValueRef<'_>]) -> Result<usize> {
+    pub(super) fn push(&mut self, columns: &[LakeColumn], row: &[ValueRef<'_>]) -> Result<usize> {
         let mut bytes = 0;
         for ((cells, column), cell) in self.columns.iter_mut().zip(columns).zip(row) {
             match cells.push(*cell) {

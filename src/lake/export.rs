@@ -17,8 +17,8 @@ use crate::query::redacting::Redacting;
 use crate::query::run::Sink;
 use crate::redact::Redactor;
 use crate::store::lake::{
-    Column, StoredRun, Table, Take, behind, check_keys, columns, each_row, each_row_of, has_client, knows,
-    run_key, runs, state,
+    LakeColumn, StoredRun, Table, Take, behind, check_keys, columns, each_row, each_row_of, has_client,
+    knows, run_key, runs, state,
 };
 use crate::text::PathText;
 
@@ -71,7 +71,7 @@ pub(super) struct Source<'s> {
     redactor: Option<&'s Redactor>,
     /// Which names are replaced by what.
     names: String,
-    columns: BTreeMap<&'static str, Vec<Column>>,
+    columns: BTreeMap<&'static str, Vec<LakeColumn>>,
 }
 
 impl<'s> Source<'s> {
@@ -84,7 +84,7 @@ impl<'s> Source<'s> {
         Ok(Self { connection, redactor, names, columns })
     }
 
-    pub(super) fn columns(&self, table: Table) -> &[Column] {
+    pub(super) fn columns(&self, table: Table) -> &[LakeColumn] {
         &self.columns[table.name()]
     }
 

@@ -22,7 +22,7 @@ use rusqlite::types::ValueRef;
 use super::batch::{Batch, Values};
 use super::manifest::{FileEntry, RunRows};
 use crate::output::made::{Made, Making};
-use crate::store::lake::{Column, Kind, Table};
+use crate::store::lake::{ColumnType, LakeColumn, Table};
 use crate::text::PathText;
 
 /// The rows of a group: what an engine reads at once, and what is held here in memory.
@@ -40,7 +40,7 @@ const DICTIONARY_BYTES: usize = 64 << 10;
 /// Writes the rows of a table into a folder.
 pub(super) struct Writer<'w> {
     table: Table,
-    columns: &'w [Column],
+    columns: &'w [LakeColumn],
     schema: TypePtr,
     properties: WriterPropertiesPtr,
     /// Where the files are made, and what the lake calls that folder.
@@ -62,7 +62,7 @@ struct Open {
 
 impl<'w> Writer<'w> {
     /// Writes into `folder`, which is there; in the lake it will be called `place`.
-    pub(super) fn new(table: Table, columns: &'w [Column], folder: &Path, place: &str) -> Result<Self> {
+    pub(super) fn new(table: Table, columns: &'w [LakeColumn], folder: &Path, place: &str) -> Result<Self> {
         Ok(Self {
             table,
             columns,
@@ -177,13 +177,13 @@ impl<'w> Writer<'w> {
 }
 
 /// The Parquet schema of a table.
-fn schema(table: Table, columns: &[Column]) -> Result<TypePtr> {
+fn schema(table: Table, columns: &[LakeColumn]) -> Result<TypePtr> {
     let fields = columns.iter().map(|column| {
         let (physical, logical) = match column.kind {
-            Kind::Int => (Physical::INT64, None),
-            Kind::Real => (Physical::DOUBLE, None),
-            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Kind::Wall => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
+            ColumnType::Int => (Physical::INT64, None),
+            ColumnType::Real => (Physical::DOUBLE, None),
+            ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            ColumnType::Wall => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
         };
         let repetition = if column.is_nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let field = Type::primitive_type_builder(&column.name, physical);
@@ -193,7 +193,7 @@ fn schema(table: Table, columns: &[Column]) -> Result<TypePtr> {
     Ok(Arc::new(Type::group_type_builder(table.name()).with_fields(fields).build()?))
 }
 
-fn properties(columns: &[Column]) -> Result<WriterPropertiesPtr> {
+fn properties(columns: &[LakeColumn]) -> Result<WriterPropertiesPtr> {
     let pandas = KeyValue::new("pandas".to_owned(), pandas_types(columns));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
@@ -204,10 +204,10 @@ fn properties(columns: &[Column]) -> Result<WriterPropertiesPtr> {
 }
 
 /// What has pandas read integers with nulls among them as integers, not as floats.
-fn pandas_types(columns: &[Column]) -> String {
+fn pandas_types(columns: &[LakeColumn]) -> String {
     let columns: Vec<serde_json::Value> = columns
         .iter()
-        .filter(|column| column.kind == Kind::Int)
+        .filter(|column| column.kind == ColumnType::Int)
         .map(|column| {
             serde_json::json!({
                 "name": column.name, "field_name": column.name,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Kind};
-use crate::store::lake::{Behind, State};
+use crate::store::lake::{Behind, RunTally};
 use crate::text::PathText;
 
 /// Its name in a lake.
@@ -93,8 +93,8 @@ pub(super) struct RunRows {
 }
 
 impl RunEntry {
-    pub(super) fn of(run: &str, state: State) -> Self {
-        let State { terminals, attempt_failures, events, digest } = state;
+    pub(super) fn of(run: &str, state: RunTally) -> Self {
+        let RunTally { terminals, attempt_failures, events, digest } = state;
         Self { run: run.to_owned(), terminals, attempt_failures, events, state: digest }
     }
 }

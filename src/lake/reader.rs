@@ -11,7 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::batch::{Batch, Cells, Values};
 use super::manifest::{FileEntry, RunRows};
-use crate::store::lake::{Column, Take};
+use crate::store::lake::{LakeColumn, Take};
 use crate::text::PathText;
 
 /// So many rows are in memory at once.
@@ -19,7 +19,7 @@ const BATCH_ROWS: u64 = 8 << 10;
 
 /// Reads the files of a table in their order.
 pub(super) struct Reader<'r> {
-    columns: &'r [Column],
+    columns: &'r [LakeColumn],
     /// What was not read yet: a file, and the rows of a run in it.
     parts: VecDeque<(PathBuf, RunRows)>,
     open: Option<Open>,
@@ -41,7 +41,7 @@ impl<'r> Reader<'r> {
     /// Reads files that lie under `lake`.
     pub(super) fn new<'f>(
         lake: &Path,
-        columns: &'r [Column],
+        columns: &'r [LakeColumn],
         files: impl Iterator<Item = &'f FileEntry>,
     ) -> Self {
         let parts = files.flat_map(|file| {
@@ -80,10 +80,11 @@ impl<'r> Reader<'r> {
 }
 
 impl Open {
-    fn new(path: PathBuf, columns: &[Column]) -> Result<Self> {
+    fn new(path: PathBuf, columns: &[LakeColumn]) -> Result<Self> {
         let file = SerializedFileReader::new(File::open(&path)?)?;
         let schema = file.metadata().file_metadata().schema_descr_ptr();
-        let place = |column: &Column| schema.columns().iter().position(|there| there.name() == column.name);
+        let place =
+            |column: &LakeColumn| schema.columns().iter().position(|there| there.name() == column.name);
         let places = columns.iter().map(place).collect();
         Ok(Self { path, file, places, next_group: 0, group: Vec::new(), left: 0 })
     }
@@ -118,7 +119,7 @@ impl Open {
         Ok(())
     }
 
-    fn each_row(&mut self, columns: &[Column], mut rows: u64, take: Take<'_>) -> Result<()> {
+    fn each_row(&mut self, columns: &[LakeColumn], mut rows: u64, take: Take<'_>) -> Result<()> {
         let mut batch = Batch::new(columns);
         while rows > 0 {
             let now = self.ready(rows.min(BATCH_ROWS))?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use rusqlite::Connection;
 
 use crate::query::catalog;
-use crate::query::engine::Engine;
+use crate::query::engine::SqlEngine;
 use crate::query::written::{each_parameter, statement_of};
 use crate::store::schema;
 
@@ -46,7 +46,7 @@ pub fn views() -> Result<Vec<View>> {
         .map(|(name, table)| Ok((*name, view(&connection, name, *table)?)))
         .collect::<Result<Vec<_>>>()?;
     let attainment = attainment()?;
-    let file = |engine: Engine| {
+    let file = |engine: SqlEngine| {
         let declare = Declare::of(engine);
         let by_day =
             TABLES_BY_DAY.iter().map(|table| declare.table(table, declare.columns_by_day, declare.by_day));
@@ -61,7 +61,7 @@ pub fn views() -> Result<Vec<View>> {
             .collect();
         View { file: declare.file, text: parts.join("\n") }
     };
-    Ok([Engine::DuckDb, Engine::Spark, Engine::ClickHouse].map(file).into())
+    Ok([SqlEngine::DuckDb, SqlEngine::Spark, SqlEngine::ClickHouse].map(file).into())
 }
 
 /// How an engine declares the tables over the files. `TABLE` is the table's name.
@@ -77,9 +77,9 @@ struct Declare {
 }
 
 impl Declare {
-    fn of(engine: Engine) -> Self {
+    fn of(engine: SqlEngine) -> Self {
         match engine {
-            Engine::DuckDb => Self {
+            SqlEngine::DuckDb => Self {
                 file: "duckdb.sql",
                 head: "\
 -- The tables and views of this lake in DuckDB: run it in the lake's folder,
@@ -92,7 +92,7 @@ impl Declare {
                 by_day: "read_parquet('TABLE/*/*.parquet', hive_partitioning = true, hive_types_autocast = false)",
                 whole: "read_parquet('TABLE/*.parquet')",
             },
-            Engine::Spark => Self {
+            SqlEngine::Spark => Self {
                 file: "spark.sql",
                 head: "\
 -- The tables and views of this lake in Spark, from 4.1 on: run it in the lake's folder,
@@ -108,7 +108,7 @@ set spark.sql.cteRecursionLevelLimit = 1000000;
                 by_day: "parquet.`${narwhal.lake}/TABLE`",
                 whole: "parquet.`${narwhal.lake}/TABLE`",
             },
-            Engine::ClickHouse => Self {
+            SqlEngine::ClickHouse => Self {
                 file: "clickhouse.sql",
                 head: "\
 -- The tables and views of this lake in ClickHouse: run it in the lake's folder, statement by statement.

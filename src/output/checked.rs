@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::query::check::{Checked, Finding, Outcome, Verdict, age_in_words};
+use crate::query::check::{Checked, LimitFinding, LimitVerdict, Outcome, age_in_words};
 use crate::text::{escaped, wrapped};
 
 /// A line a limit and scope, the worst where several scopes were judged, and the age of the newest row. Lines that are
@@ -16,11 +16,11 @@ pub fn write_text(out: &mut dyn Write, checked: &Checked, width: Option<usize>) 
         None => writeln!(out, "{line}"),
     };
     for finding in &checked.findings {
-        let Finding { scope, verdict, words, .. } = finding;
+        let LimitFinding { scope, verdict, words, .. } = finding;
         writeln(&format!("{:9}  {}  {}", verdict.as_str(), escaped(scope), escaped(words)), 11)?;
     }
     for (broken, of, worst) in checked.worst() {
-        let Finding { limit, scope, .. } = worst;
+        let LimitFinding { limit, scope, .. } = worst;
         let which = if broken > 1 { "the worst is" } else { "it is" };
         writeln(&format!("{limit} is broken in {broken} of {of}: {which} {}", escaped(scope)), 2)?;
     }
@@ -57,7 +57,7 @@ fn ages(checked: &Checked) -> String {
 }
 
 /// A way to write one metric of a finding; none where it has no such value.
-type Value = fn(&Finding) -> Option<f64>;
+type Value = fn(&LimitFinding) -> Option<f64>;
 
 /// Gauges of each limit and scope, in the text format that Prometheus and a node exporter read.
 ///
@@ -80,15 +80,15 @@ pub fn write_metrics(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
             Some(finding.n as f64)
         }),
         ("narwhal_jq_check_broken", "1 when the limit is broken, else 0.", |finding| {
-            Some(f64::from(u8::from(finding.verdict == Verdict::Broken)))
+            Some(f64::from(u8::from(finding.verdict == LimitVerdict::Broken)))
         }),
         ("narwhal_jq_check_unjudged", "1 when it cannot be judged, else 0.", |finding| {
-            let is_judged = matches!(finding.verdict, Verdict::Holds | Verdict::Broken);
+            let is_judged = matches!(finding.verdict, LimitVerdict::Holds | LimitVerdict::Broken);
             Some(f64::from(u8::from(!is_judged)))
         }),
     ];
     for (name, help, value) in gauges {
-        let rows: Vec<(&Finding, f64)> =
+        let rows: Vec<(&LimitFinding, f64)> =
             checked.findings.iter().filter_map(|finding| Some((finding, value(finding)?))).collect();
         if rows.is_empty() {
             continue;

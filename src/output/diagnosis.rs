@@ -3,7 +3,7 @@
 use std::io::{Result, Write};
 
 use crate::query::around::Meanwhile;
-use crate::query::diagnosis::{Diagnosed, Diagnosis, Verdict};
+use crate::query::diagnosis::{Diagnosed, Diagnosis, TargetVerdict};
 use crate::text::{cut, escaped, micros, wrapped};
 
 /// A name or a message is seldom so long, but can be of any length: `--format json` has it whole.
@@ -214,7 +214,7 @@ fn cache(request: &Diagnosed) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn verdict(verdict: &Verdict, is_unaccounted: bool) -> String {
+fn verdict(verdict: &TargetVerdict, is_unaccounted: bool) -> String {
     let held = match (&verdict.miss, verdict.scored) {
         (None, _) => "met".to_owned(),
         (Some(miss), true) if miss == "output_unmeasured" && is_unaccounted => {

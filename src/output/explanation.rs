@@ -2,7 +2,7 @@
 
 use std::io::{Result, Write};
 
-use crate::query::explain::{Event, Explanation, Named, Side, StretchPart, Value};
+use crate::query::explain::{Explanation, Named, Side, StretchPart, Value, WrittenEvent};
 use crate::query::scoring::{Policy, Slo};
 use crate::query::weight::{self, Outcomes};
 use crate::statistics::SHOWN;
@@ -10,7 +10,7 @@ use crate::text::{self, SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, 
 
 /// What the page says beside the explanation.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct Beside<'a> {
     /// The targets.
     pub targets: &'a Slo,
     /// Who is counted.
@@ -31,7 +31,7 @@ const MAX_EVENTS: usize = 8;
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: &mut dyn Write, found: &Explanation, asked: &Asked<'_>) -> Result<()> {
+pub fn write(out: &mut dyn Write, found: &Explanation, asked: &Beside<'_>) -> Result<()> {
     let mut page = Page { lines: Vec::new() };
     head(&mut page, found, asked);
     if found.is_shown() {
@@ -75,7 +75,7 @@ impl Page {
     }
 }
 
-fn head(page: &mut Page, found: &Explanation, asked: &Asked<'_>) {
+fn head(page: &mut Page, found: &Explanation, asked: &Beside<'_>) {
     let saved_as = match asked.targets.name.as_str() {
         "" => String::new(),
         name => format!(" (SLO {name:?})"),
@@ -282,7 +282,7 @@ fn part(part: &StretchPart) -> String {
     format!("{} s to {} s of run {}", rounded(part.from_s), rounded(part.to_s), part.run)
 }
 
-fn happened(event: &Event) -> String {
+fn happened(event: &WrittenEvent) -> String {
     let run = event.run.as_ref().map(|run| format!("run {run} ")).unwrap_or_default();
     let since = |from_s: f64| format!("{run}{} s", rounded(from_s));
     let from = match (&event.from, event.from_s) {

@@ -102,7 +102,7 @@ pub struct Parameter {
 
 /// A column of a query's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct AnswerColumn {
     /// Its name.
     pub name: String,
     /// Its unit or type.
@@ -134,7 +134,7 @@ pub struct Query {
     /// Its parameters, in the header's order.
     pub parameters: Vec<Parameter>,
     /// Its columns, in the answer's order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<AnswerColumn>,
     /// How to read a zero, a null or a missing row.
     pub reading: String,
     /// The whole file.
@@ -331,7 +331,7 @@ pub fn parse(name: &str, sql: &str) -> Result<Query> {
                 Err(_) => bail!("line {line}: a parameter is `name | type | default | meaning`"),
             },
             ("Columns", _) => match <[String; 3]>::try_from(entry()) {
-                Ok([name, unit, meaning]) => query.columns.push(Column { name, unit, meaning, line }),
+                Ok([name, unit, meaning]) => query.columns.push(AnswerColumn { name, unit, meaning, line }),
                 Err(_) => bail!("line {line}: a column is `name | unit | meaning`"),
             },
             ("Reading it", _) => {

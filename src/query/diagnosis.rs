@@ -137,7 +137,7 @@ pub struct Diagnosis {
     /// What admission expected minus the TTFT that came; null when one of them is.
     pub price_error_s: Option<f64>,
     /// The targets it is held against, and the verdict.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<TargetVerdict>,
     /// What went on around its engines while it lived.
     pub meanwhile: Vec<Meanwhile>,
     /// Lifecycle events of its engines that cannot be placed, because the run's wall clock is unknown.
@@ -179,7 +179,7 @@ pub struct Step {
 
 /// A request held against targets.
 #[derive(Debug, Serialize)]
-pub struct Verdict {
+pub struct TargetVerdict {
     /// The SLO's name; null for targets given on the command line.
     pub slo: Option<String>,
     /// TTFT target.
@@ -248,7 +248,7 @@ pub fn diagnose(connection: &mut Connection, terminal_id: i64, targets: Option<&
 }
 
 /// Holds a request against targets, by the policy `journal` (docs/semantics.md, "SLO attainment").
-fn judge(request: &Terminal<'_>, slo: &Slo) -> Verdict {
+fn judge(request: &Terminal<'_>, slo: &Slo) -> TargetVerdict {
     let request = Request {
         terminal: request.terminal.as_deref().unwrap_or_default(),
         has_output: request.output_len.is_some(),
@@ -260,7 +260,7 @@ fn judge(request: &Terminal<'_>, slo: &Slo) -> Verdict {
         Some(Score::Missed(miss)) => Some(miss.to_owned()),
         Some(Score::Met) | None => None,
     };
-    Verdict {
+    TargetVerdict {
         slo: (!slo.name.is_empty()).then(|| slo.name.clone()),
         ttft_s: slo.ttft_s,
         tpot_s: slo.tpot_s,

@@ -8,7 +8,7 @@ use super::written::pieces;
 
 /// An engine that reads a lake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
+pub enum SqlEngine {
     /// DuckDB, from 1.0.
     DuckDb,
     /// Apache Spark, from 4.1: older ones have no `with recursive`.
@@ -17,7 +17,7 @@ pub enum Engine {
     ClickHouse,
 }
 
-impl Engine {
+impl SqlEngine {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::DuckDb, Self::Spark, Self::ClickHouse];
 
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::query::catalog::shipped;
 
-    const EVERY: [Engine; 3] = [Engine::DuckDb, Engine::Spark, Engine::ClickHouse];
+    const EVERY: [SqlEngine; 3] = [SqlEngine::DuckDb, SqlEngine::Spark, SqlEngine::ClickHouse];
 
     #[test]
     fn every_percentile_of_the_definitions_becomes_the_engines_own() {
@@ -199,28 +199,30 @@ mod tests {
         let sql = "select min(r.v) filter (where r.m = 'a' and 100 * r.k >= 95 * r.of_n), min(w) filter (where w > 1),
             min(v) filter (where 100 * k >= 50 * of_all), min(x)";
         assert_eq!(
-            Engine::Spark.translated(sql),
+            SqlEngine::Spark.translated(sql),
             "select percentile_disc(0.95) within group (order by r.v) filter (where r.m = 'a'), \
              min(w) filter (where w > 1),
             nullif(percentile_disc(0.5) within group (order by coalesce(v, cast('inf' as double))), \
              cast('inf' as double)), min(x)"
         );
-        assert!(Engine::DuckDb.translated(sql).contains("quantile_disc(r.v, 0.95) filter (where r.m = 'a')"));
-        assert!(Engine::ClickHouse.translated(sql).contains("quantileExactWeighted(0.95)(r.v, 1) filter"));
+        assert!(
+            SqlEngine::DuckDb.translated(sql).contains("quantile_disc(r.v, 0.95) filter (where r.m = 'a')")
+        );
+        assert!(SqlEngine::ClickHouse.translated(sql).contains("quantileExactWeighted(0.95)(r.v, 1) filter"));
     }
 
     #[test]
     fn texts_and_names_are_quoted_as_the_engine_has_it() {
         let text = r"o'neil \ ${env:HOME}";
         for (engine, expected) in [
-            (Engine::DuckDb, r"'o''neil \ ${env:HOME}'"),
-            (Engine::Spark, r"'o\'neil \\ \u0024{env:HOME}'"),
-            (Engine::ClickHouse, r"'o\'neil \\ ${env:HOME}'"),
+            (SqlEngine::DuckDb, r"'o''neil \ ${env:HOME}'"),
+            (SqlEngine::Spark, r"'o\'neil \\ \u0024{env:HOME}'"),
+            (SqlEngine::ClickHouse, r"'o\'neil \\ ${env:HOME}'"),
         ] {
             assert_eq!(engine.text(text), expected);
         }
         let sql = "select e.\"by\" as \"by\", '\"' -- \"why\"";
-        assert_eq!(Engine::Spark.translated(sql), "select e.`by` as `by`, '\"' -- \"why\"");
-        assert_eq!(Engine::DuckDb.translated(sql), sql);
+        assert_eq!(SqlEngine::Spark.translated(sql), "select e.`by` as `by`, '\"' -- \"why\"");
+        assert_eq!(SqlEngine::DuckDb.translated(sql), sql);
     }
 }

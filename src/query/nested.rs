@@ -15,7 +15,7 @@ use crate::selection::Row;
 
 /// What is read: a statement about one part of a run, whose columns are arrived and then the values, by arrival.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured {
+pub struct NestedQuery {
     sql: &'static str,
     column: &'static str,
     names: &'static [&'static str],
@@ -24,7 +24,7 @@ pub struct Measured {
 }
 
 /// What `latency` tells of completed requests.
-pub const LATENCY: Measured = Measured {
+pub const LATENCY: NestedQuery = NestedQuery {
     sql: include_str!("../../queries/ordered/latencies.sql"),
     column: "metric",
     names: &["ttft_s", "tpot_s", "first_byte_s", "decode_tpot_s", "queue_wait_s", "duration_s"],
@@ -32,7 +32,7 @@ pub const LATENCY: Measured = Measured {
 };
 
 /// What `queue-waits` tells.
-pub const WAITS: Measured = Measured {
+pub const WAITS: NestedQuery = NestedQuery {
     sql: include_str!("../../queries/ordered/waits.sql"),
     column: "stage",
     names: &["admission", "prefill", "decode", "total"],
@@ -63,7 +63,7 @@ pub fn are_nested(stretches: &[Row]) -> bool {
 /// When the database cannot be read.
 pub fn read(
     connection: &Connection,
-    measured: Measured,
+    measured: NestedQuery,
     runs: &[Scope],
     stretches: &[Row],
 ) -> Result<Nested> {
@@ -130,7 +130,7 @@ pub fn read(
 }
 
 /// Adds the row of the values of one name.
-fn add_row(answer: &mut Answer, measured: Measured, scope: &str, at: usize, values: &mut [f64]) {
+fn add_row(answer: &mut Answer, measured: NestedQuery, scope: &str, at: usize, values: &mut [f64]) {
     let name = measured.names[at];
     if values.is_empty() && !(measured.is_always)(name) {
         return;

@@ -86,7 +86,7 @@ pub fn run(connection: &mut Connection, question: &Question<'_>, sink: &mut dyn 
     }
     let next = AtomicUsize::new(0);
     let has_ended = AtomicBool::new(false);
-    let (give, take) = mpsc::sync_channel::<(usize, Result<Answer>)>(AHEAD);
+    let (give, take) = mpsc::sync_channel::<(usize, Result<ColumnsAndRows>)>(AHEAD);
     let give = Mutex::new(give);
     std::thread::scope(|scope| {
         for mut other in others {
@@ -130,7 +130,7 @@ pub fn run(connection: &mut Connection, question: &Question<'_>, sink: &mut dyn 
 }
 
 /// Columns and rows.
-pub type Answer = (Vec<String>, Vec<Vec<Value>>);
+pub type ColumnsAndRows = (Vec<String>, Vec<Vec<Value>>);
 
 /// Gives parts of an answer to a sink as one.
 struct Ordered<'s> {
@@ -140,7 +140,7 @@ struct Ordered<'s> {
 }
 
 impl Ordered<'_> {
-    fn part(&mut self, (columns, rows): Answer) -> Result<()> {
+    fn part(&mut self, (columns, rows): ColumnsAndRows) -> Result<()> {
         if !self.has_columns {
             self.sink.columns(&columns)?;
             self.has_columns = true;

@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
-use super::parts::Answer;
+use super::parts::ColumnsAndRows;
 use super::run::{Bound, collect};
 use crate::selection::{Row, install};
 
@@ -77,7 +77,7 @@ pub fn collect_telling(
     (sql, bound): (&str, &[Bound]),
     (rows, spans): (&[Row], &[Span]),
     tell: &dyn Fn(f64),
-) -> Result<Answer> {
+) -> Result<ColumnsAndRows> {
     let slices = cut(rows, spans);
     let reached = Arc::new(AtomicUsize::new(0));
     install_counted(connection, &slices, Arc::clone(&reached))?;

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::catalog::Query;
-use super::engine::Engine;
+use super::engine::SqlEngine;
 use super::run::Bound;
 use crate::failure::Failure;
 use crate::selection::{Row, Selection};
@@ -35,7 +35,7 @@ pub fn written(query: &Query, selection: &Selection, bound: &[Bound]) -> Result<
 /// # Errors
 /// When the selection has more rows than a statement takes, or the names of its runs cannot be read.
 pub fn written_for(
-    engine: Engine,
+    engine: SqlEngine,
     connection: &Connection,
     query: &Query,
     selection: &Selection,
@@ -69,7 +69,7 @@ fn names_of_runs(connection: &Connection) -> Result<BTreeMap<i64, String>> {
 }
 
 /// A selection for an engine.
-fn chosen_by_name(engine: Engine, names: &BTreeMap<i64, String>, rows: &[Row]) -> Result<String> {
+fn chosen_by_name(engine: SqlEngine, names: &BTreeMap<i64, String>, rows: &[Row]) -> Result<String> {
     if rows.is_empty() {
         return Ok(
             "    select run as scope, run_id, 0e0 as from_s, 0e0 as to_s from runs where 1 = 0".to_owned()

@@ -15,7 +15,7 @@ use crate::journal::segments::{Content, read_line};
 
 /// Something that should not be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct Leak {
     /// Its first byte in the line; of a text with escapes, the first byte of the text.
     pub at: usize,
     /// What it looks like.
@@ -25,7 +25,7 @@ pub struct Finding {
 }
 
 /// What a line gives away, in the order of the bytes.
-pub fn check_line(line: &Line<'_>) -> Vec<Finding> {
+pub fn check_line(line: &Line<'_>) -> Vec<Leak> {
     let mut findings = Vec::new();
     let is_row = matches!(read_line(line.bytes), Content::Row(_));
     each_string(line.bytes, |quoted| {
@@ -38,17 +38,17 @@ pub fn check_line(line: &Line<'_>) -> Vec<Finding> {
             _ => None,
         };
         if let Some(what) = name {
-            findings.push(Finding { at: quoted.at, what, text: text.into_owned() });
+            findings.push(Leak { at: quoted.at, what, text: text.into_owned() });
         } else if is_row && !(quoted.role == Role::Label && is_label(&text)) {
             let is_plain = text.len() == quoted.raw.len();
             each_detected(&text, |at, finding| {
-                findings.push(Finding { at: quoted.at + if is_plain { at } else { 0 }, ..finding });
+                findings.push(Leak { at: quoted.at + if is_plain { at } else { 0 }, ..finding });
             });
         }
     });
     // What is no row is looked at as it stands: its strings cannot be told from the rest.
     if !is_row {
-        each_detected(&as_ascii_or_utf8(line.bytes), |at, finding| findings.push(Finding { at, ..finding }));
+        each_detected(&as_ascii_or_utf8(line.bytes), |at, finding| findings.push(Leak { at, ..finding }));
         findings.sort_by_key(|finding| finding.at);
     }
     findings
@@ -63,12 +63,12 @@ fn as_ascii_or_utf8(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// Calls `take` with what is detected in a text, and its place.
-pub(super) fn each_detected(text: &str, mut take: impl FnMut(usize, Finding)) {
+pub(super) fn each_detected(text: &str, mut take: impl FnMut(usize, Leak)) {
     let mut at = 0;
     while at < text.len() {
         match detected_at(text, at) {
             Some((detected, end)) => {
-                take(at, Finding { at, what: detected.name(), text: text[at..end].to_owned() });
+                take(at, Leak { at, what: detected.name(), text: text[at..end].to_owned() });
                 at = end.max(at + 1);
             }
             None => at = next_place(text, at),

@@ -57,7 +57,7 @@ fn is_pseudonym(word: &str) -> bool {
 
 /// What became of one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct InputAccount {
     /// The input as the user named it.
     pub path: String,
     /// Lines read, blank ones too.
@@ -78,7 +78,7 @@ pub struct Account {
 #[derive(Debug)]
 pub struct Report {
     /// Each input, in the order read.
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<InputAccount>,
     /// How many engines have a pseudonym.
     pub engines: usize,
     /// How many hosts were learned.
@@ -103,7 +103,7 @@ pub fn redact(inputs: &[Input], key: Key, out: &mut dyn Write, stop: &AtomicBool
     let mut accounts = Vec::new();
     let mut buffer = Vec::new();
     for source in &mut sources {
-        let mut account = Account::of(source.label());
+        let mut account = InputAccount::of(source.label());
         source.read(&mut |line| {
             buffer.clear();
             redact_line(&redactor, line, &mut buffer, &mut account)?;
@@ -123,7 +123,12 @@ fn go_on(stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-fn redact_line(redactor: &Redactor, line: &Line<'_>, out: &mut Vec<u8>, account: &mut Account) -> Result<()> {
+fn redact_line(
+    redactor: &Redactor,
+    line: &Line<'_>,
+    out: &mut Vec<u8>,
+    account: &mut InputAccount,
+) -> Result<()> {
     account.lines += 1;
     if line.is_oversized() {
         account.leave_out(line, 0, &format!("longer than {} MiB", MAX_LINE >> 20));
@@ -155,7 +160,7 @@ fn redact_line(redactor: &Redactor, line: &Line<'_>, out: &mut Vec<u8>, account:
     Ok(())
 }
 
-impl Account {
+impl InputAccount {
     fn of(path: String) -> Self {
         Self { path, lines: 0, rows: 0, repaired: 0, left_out: 0, first_left_out: None, warning: None }
     }

@@ -14,8 +14,8 @@ mod words;
 use anyhow::Result;
 use rusqlite::Connection;
 
-pub use self::figures::Asked;
 use self::figures::Figures;
+pub use self::figures::ReportOptions;
 use self::figures::answers::Reader;
 use crate::redact::Redactor;
 
@@ -28,7 +28,11 @@ pub struct Report {
 ///
 /// # Errors
 /// When the selection cannot be resolved, in words; when the database cannot be read.
-pub fn report(connection: &mut Connection, asked: Asked, redactor: Option<&Redactor>) -> Result<Report> {
+pub fn report(
+    connection: &mut Connection,
+    asked: ReportOptions,
+    redactor: Option<&Redactor>,
+) -> Result<Report> {
     let mut reader = Reader { connection, redactor };
     Ok(Report { figures: figures::gather(&mut reader, asked)? })
 }

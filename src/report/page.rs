@@ -6,7 +6,7 @@ use super::figures::Figures;
 use super::figures::findings::findings;
 use super::lean::lean;
 use super::sections;
-use super::words::{self, Moment, count, many, maybe_share, short_duration};
+use super::words::{self, WallDetail, count, many, maybe_share, short_duration};
 
 /// The style sheet, as it stands in the page.
 pub(super) const STYLE: &str = include_str!("style.css");
@@ -96,8 +96,8 @@ fn meta(figures: &Figures) -> String {
     });
     let ends =
         walls.fold((f64::INFINITY, f64::NEG_INFINITY), |ends, wall| (ends.0.min(wall.0), ends.1.max(wall.1)));
-    let from = words::moment(ends.0, Moment::YearMinute);
-    if let Some((from, to)) = from.zip(words::moment(ends.1, Moment::YearMinute)) {
+    let from = words::moment(ends.0, WallDetail::YearMinute);
+    if let Some((from, to)) = from.zip(words::moment(ends.1, WallDetail::YearMinute)) {
         parts.push(format!("{from} to {to}\u{a0}UTC"));
     }
     let length_s: f64 = figures.runs.iter().map(super::figures::Run::length_s).sum();
@@ -147,7 +147,7 @@ fn nothing(figures: &Figures) -> Markup {
 }
 
 fn footer(figures: &Figures) -> Markup {
-    let when = words::moment(figures.asked.now.timestamp() as f64, Moment::Whole).unwrap_or_default();
+    let when = words::moment(figures.asked.now.timestamp() as f64, WallDetail::Whole).unwrap_or_default();
     html! {
         footer {
             p {

@@ -143,7 +143,7 @@ pub(super) fn maybe_rate(per_s: Option<f64>) -> String {
 
 /// How much of a wall time is shown, in UTC.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Moment {
+pub(super) enum WallDetail {
     /// `14:13`
     Minute,
     /// `14:13:02`
@@ -161,19 +161,19 @@ pub(super) enum Moment {
 }
 
 /// A wall time, in UTC; none beyond the years that a calendar has.
-pub(super) fn moment(unix_s: f64, how: Moment) -> Option<String> {
+pub(super) fn moment(unix_s: f64, how: WallDetail) -> Option<String> {
     if !unix_s.is_finite() || unix_s.abs() > 2e11 {
         return None;
     }
     let time = DateTime::from_timestamp(unix_s.floor() as i64, 0)?;
     let form = match how {
-        Moment::Minute => "%H:%M",
-        Moment::Second => "%H:%M:%S",
-        Moment::Day => "%-d\u{a0}%b",
-        Moment::DayMinute => "%-d\u{a0}%b\u{a0}%H:%M",
-        Moment::DaySecond => "%-d\u{a0}%b\u{a0}%H:%M:%S",
-        Moment::YearMinute => "%-d\u{a0}%b\u{a0}%Y,\u{a0}%H:%M",
-        Moment::Whole => "%Y-%m-%d\u{a0}%H:%M:%S",
+        WallDetail::Minute => "%H:%M",
+        WallDetail::Second => "%H:%M:%S",
+        WallDetail::Day => "%-d\u{a0}%b",
+        WallDetail::DayMinute => "%-d\u{a0}%b\u{a0}%H:%M",
+        WallDetail::DaySecond => "%-d\u{a0}%b\u{a0}%H:%M:%S",
+        WallDetail::YearMinute => "%-d\u{a0}%b\u{a0}%Y,\u{a0}%H:%M",
+        WallDetail::Whole => "%Y-%m-%d\u{a0}%H:%M:%S",
     };
     Some(time.format(form).to_string())
 }

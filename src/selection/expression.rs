@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use super::notes::SETTLED;
-use super::{Asked, By, time};
+use super::{By, Choice, time};
 
 /// The forms of [`parse`], for messages and help.
 pub const FORMS: &str = "a run (its id, the beginning of it, `last` or `current`), release:0.7, source:GLOB, \
@@ -20,8 +20,8 @@ pub fn without_flags(note: &str) -> String {
 ///
 /// # Errors
 /// In words.
-pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Asked, String> {
-    let mut asked = Asked { by: By::All, ..Asked::default() };
+pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Choice, String> {
+    let mut asked = Choice { by: By::All, ..Choice::default() };
     for part in text.split(',') {
         let part = part.trim();
         if part.is_empty() {

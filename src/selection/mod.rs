@@ -34,7 +34,7 @@ pub const OPEN_TO: f64 = 1e308;
 
 /// What is asked for. Parts of one kind unite, kinds intersect; a part not given takes in everything.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Asked {
+pub struct Choice {
     /// Runs: ids, unique beginnings of them, `last`, `current`.
     pub runs: Vec<String>,
     /// Releases, or beginnings of them up to a dot.
@@ -59,7 +59,7 @@ pub struct Asked {
     pub note: Option<String>,
 }
 
-impl Asked {
+impl Choice {
     /// The flags that ask for this.
     fn flags(&self) -> Vec<String> {
         let named = |flag: &str, values: &[String]| -> Vec<String> {
@@ -166,7 +166,7 @@ pub fn install(connection: &mut Connection, rows: &[Row]) -> Result<()> {
 /// # Errors
 /// Unknown or ambiguous runs, contradictory bounds, too many scopes, in words; when the database cannot be
 /// read.
-pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Result<Selection> {
+pub fn choose(connection: &Connection, asked: &Choice, now: DateTime<Utc>) -> Result<Selection> {
     check(asked)?;
     let all = runs::load(connection)?;
     let (chosen, mut emptied_by) = runs::choose(connection, asked, &all)?;
@@ -192,7 +192,7 @@ pub fn choose(connection: &Connection, asked: &Asked, now: DateTime<Utc>) -> Res
     }
     let silent = silent::find(connection, asked, &chosen, &parts)?;
     notes.extend(asked.note.clone());
-    let is_default = *asked == Asked::default();
+    let is_default = *asked == Choice::default();
     let emptied_by = emptied_by.filter(|_| rows.is_empty());
     let (flags, bases) = (asked.flags(), notes::bases(&parts));
     Ok(Selection { rows, notes, silent, emptied_by, is_default, flags, bases })
@@ -204,7 +204,7 @@ pub fn of_run(run: &str, run_id: i64) -> Row {
 }
 
 /// Refuses bounds that contradict each other.
-fn check(asked: &Asked) -> Result<()> {
+fn check(asked: &Choice) -> Result<()> {
     if let (Some(since), Some(until)) = (&asked.since, &asked.until)
         && since.unix_s >= until.unix_s
     {

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::runs::{self, Run};
 use super::windows::Window;
-use super::{Asked, By};
+use super::{By, Choice};
 use crate::text::rounded;
 
 /// A run that may still grow.
@@ -73,7 +73,7 @@ pub(super) fn bases(parts: &[(&Run, Window)]) -> Vec<(String, usize)> {
 /// The notes on a selection.
 pub(super) fn of(
     connection: &Connection,
-    asked: &Asked,
+    asked: &Choice,
     parts: &[(&Run, Window)],
     growing: &[Growing],
     all: &[Run],
@@ -147,7 +147,7 @@ fn still_growing(parts: &[(&Run, Window)], growing: &[Growing]) -> Option<String
 }
 
 /// Says where a wall time is too uncertain for what was asked of it.
-fn uncertain_wall_time(asked: &Asked, parts: &[(&Run, Window)]) -> Option<String> {
+fn uncertain_wall_time(asked: &Choice, parts: &[(&Run, Window)]) -> Option<String> {
     let window_s = match (&asked.since, &asked.until) {
         (None, None) => None,
         (Some(since), Some(until)) => Some(until.unix_s - since.unix_s),

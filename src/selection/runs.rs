@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use rusqlite::Connection;
 
-use super::Asked;
+use super::Choice;
 use crate::journal::inputs::part_of;
 use crate::store::forgotten::{self, Tombstone};
 
@@ -65,7 +65,7 @@ pub(super) fn load(connection: &Connection) -> Result<Vec<Run>> {
 /// When a run is not there, or a beginning is that of several.
 pub(super) fn choose<'r>(
     connection: &Connection,
-    asked: &Asked,
+    asked: &Choice,
     all: &'r [Run],
 ) -> Result<(Vec<&'r Run>, Option<String>)> {
     let mut kinds: Vec<(String, BTreeSet<i64>)> = Vec::new();

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::runs::Run;
 use super::scopes::{UNKNOWN, folder_of};
 use super::windows::Window;
-use super::{Asked, By};
+use super::{By, Choice};
 use crate::journal::inputs::part_of;
 
 /// A journal without a row in the stretch, which had rows before it.
@@ -25,7 +25,7 @@ pub struct Silent {
 /// there on. A journal that goes on with another run is not silent, nor is one with a run without a wall time.
 pub(super) fn find(
     connection: &Connection,
-    asked: &Asked,
+    asked: &Choice,
     chosen: &[&Run],
     parts: &[(&Run, Window)],
 ) -> Result<Vec<Silent>> {

@@ -1,7 +1,7 @@
 //! Which part of a run is asked for, on its monotonic clock.
 
 use super::runs::Run;
-use super::{Asked, OPEN_FROM, OPEN_TO};
+use super::{Choice, OPEN_FROM, OPEN_TO};
 use crate::text::rounded;
 
 /// A part of a run: from `from_s` on and before `to_s`, on its monotonic clock.
@@ -17,7 +17,7 @@ impl Window {
 
 /// The part of a run that is asked for; `None` when nothing of the run lies in it. A run that may still
 /// grow ends at `settles_at`, if only what is settled counts.
-pub(super) fn of(asked: &Asked, run: &Run, settles_at: Option<f64>) -> Option<Window> {
+pub(super) fn of(asked: &Choice, run: &Run, settles_at: Option<f64>) -> Option<Window> {
     let is_bounded = asked.since.is_some()
         || asked.until.is_some()
         || asked.from_s.is_some()
@@ -57,12 +57,12 @@ pub(super) fn of(asked: &Asked, run: &Run, settles_at: Option<f64>) -> Option<Wi
 }
 
 /// Which bounds leave nothing of the runs, in words.
-pub(super) fn emptied_by(asked: &Asked, runs: &[&Run]) -> String {
-    let alone = |name: &str, part: Asked| {
+pub(super) fn emptied_by(asked: &Choice, runs: &[&Run]) -> String {
+    let alone = |name: &str, part: Choice| {
         runs.iter().all(|run| of(&part, run, None).is_none()).then(|| name.to_owned())
     };
-    let wall = Asked { since: asked.since.clone(), until: asked.until.clone(), ..Asked::default() };
-    let own = Asked { from_s: asked.from_s, to_s: asked.to_s, last_s: asked.last_s, ..Asked::default() };
+    let wall = Choice { since: asked.since.clone(), until: asked.until.clone(), ..Choice::default() };
+    let own = Choice { from_s: asked.from_s, to_s: asked.to_s, last_s: asked.last_s, ..Choice::default() };
     let (wall_words, own_words) = (wall.flags().join(" "), own.flags().join(" "));
     let lives = || runs.iter().filter_map(|run| Some(run.last_s? - run.first_s?));
     let longest =
@@ -109,40 +109,40 @@ mod tests {
 
     #[test]
     fn bounds_of_a_run_intersect() {
-        let of = |asked: Asked| of(&asked, &run(), None).map(|window| (window.from_s, window.to_s));
-        assert_eq!(of(Asked::default()), Some((OPEN_FROM, OPEN_TO)));
-        assert_eq!(of(Asked { from_s: Some(10.0), ..Asked::default() }), Some((110.0, OPEN_TO)));
+        let of = |asked: Choice| of(&asked, &run(), None).map(|window| (window.from_s, window.to_s));
+        assert_eq!(of(Choice::default()), Some((OPEN_FROM, OPEN_TO)));
+        assert_eq!(of(Choice { from_s: Some(10.0), ..Choice::default() }), Some((110.0, OPEN_TO)));
         assert_eq!(
-            of(Asked { from_s: Some(10.0), to_s: Some(20.0), ..Asked::default() }),
+            of(Choice { from_s: Some(10.0), to_s: Some(20.0), ..Choice::default() }),
             Some((110.0, 120.0))
         );
-        assert_eq!(of(Asked { last_s: Some(50.0), ..Asked::default() }), Some((650.0, OPEN_TO)));
-        assert_eq!(of(Asked { since: wall(1_000_300.0), ..Asked::default() }), Some((300.0, OPEN_TO)));
-        let until = Asked { until: wall(1_000_300.0), last_s: Some(50.0), ..Asked::default() };
+        assert_eq!(of(Choice { last_s: Some(50.0), ..Choice::default() }), Some((650.0, OPEN_TO)));
+        assert_eq!(of(Choice { since: wall(1_000_300.0), ..Choice::default() }), Some((300.0, OPEN_TO)));
+        let until = Choice { until: wall(1_000_300.0), last_s: Some(50.0), ..Choice::default() };
         assert_eq!(of(until), Some((250.0, 300.0)), "the last 50 s before that time");
-        let after_its_end = Asked { until: wall(1_009_000.0), last_s: Some(50.0), ..Asked::default() };
+        let after_its_end = Choice { until: wall(1_009_000.0), last_s: Some(50.0), ..Choice::default() };
         assert_eq!(of(after_its_end), Some((650.0, 1_009_000.0 - 1_000_000.0)));
     }
 
     #[test]
     fn a_run_of_which_nothing_lies_in_the_bounds_is_left_out() {
-        let of = |asked: Asked| of(&asked, &run(), None);
-        assert_eq!(of(Asked { from_s: Some(601.0), ..Asked::default() }), None);
-        assert!(of(Asked { from_s: Some(600.0), ..Asked::default() }).is_some(), "its last moment");
-        assert_eq!(of(Asked { since: wall(1_000_701.0), ..Asked::default() }), None);
-        assert_eq!(of(Asked { until: wall(1_000_100.0), ..Asked::default() }), None, "up to its zero");
+        let of = |asked: Choice| of(&asked, &run(), None);
+        assert_eq!(of(Choice { from_s: Some(601.0), ..Choice::default() }), None);
+        assert!(of(Choice { from_s: Some(600.0), ..Choice::default() }).is_some(), "its last moment");
+        assert_eq!(of(Choice { since: wall(1_000_701.0), ..Choice::default() }), None);
+        assert_eq!(of(Choice { until: wall(1_000_100.0), ..Choice::default() }), None, "up to its zero");
         let nothing_known = Run { first_s: None, last_s: None, ..run() };
-        assert_eq!(super::of(&Asked { from_s: Some(0.0), ..Asked::default() }, &nothing_known, None), None);
-        assert!(super::of(&Asked::default(), &nothing_known, None).is_some());
+        assert_eq!(super::of(&Choice { from_s: Some(0.0), ..Choice::default() }, &nothing_known, None), None);
+        assert!(super::of(&Choice::default(), &nothing_known, None).is_some());
         let no_wall = Run { wall_offset_s: None, ..run() };
-        assert_eq!(super::of(&Asked { since: wall(0.0), ..Asked::default() }, &no_wall, None), None);
+        assert_eq!(super::of(&Choice { since: wall(0.0), ..Choice::default() }, &no_wall, None), None);
     }
 
     #[test]
     fn only_what_is_settled_counts_back_from_there() {
         let settled =
-            |asked: Asked| of(&asked, &run(), Some(650.0)).map(|window| (window.from_s, window.to_s));
-        assert_eq!(settled(Asked::default()), Some((OPEN_FROM, 650.0)));
-        assert_eq!(settled(Asked { last_s: Some(50.0), ..Asked::default() }), Some((600.0, 650.0)));
+            |asked: Choice| of(&asked, &run(), Some(650.0)).map(|window| (window.from_s, window.to_s));
+        assert_eq!(settled(Choice::default()), Some((OPEN_FROM, 650.0)));
+        assert_eq!(settled(Choice { last_s: Some(50.0), ..Choice::default() }), Some((600.0, 650.0)));
     }
 }

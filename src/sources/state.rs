@@ -56,7 +56,7 @@ impl fmt::Display for State {
 
 /// A state, and how many bytes were not read: nothing where that cannot be said without unpacking them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct FileStanding {
     /// What has become of the file.
     pub state: State,
     /// Bytes after the offset.
@@ -64,7 +64,7 @@ pub struct Standing {
 }
 
 /// Looks at the file of a source.
-pub fn look(connection: &Connection, source: &Source) -> Standing {
+pub fn look(connection: &Connection, source: &Source) -> FileStanding {
     if source.is_stream() {
         return State::Stream.into();
     }
@@ -74,7 +74,7 @@ pub fn look(connection: &Connection, source: &Source) -> Standing {
     })
 }
 
-fn look_into(connection: &Connection, source: &Source) -> io::Result<Standing> {
+fn look_into(connection: &Connection, source: &Source) -> io::Result<FileStanding> {
     let (file, metadata) = files::open(&source.file_path())?;
     if unpacked(&file)?.compression.is_some() {
         let read = Archive::of(&file)?.source_id(connection).map_err(io::Error::other)?;
@@ -82,7 +82,7 @@ fn look_into(connection: &Connection, source: &Source) -> io::Result<Standing> {
             Some(source_id) if source_id != source.source_id => State::Compressed.into(),
             None => State::Compressed.into(),
             Some(_) if source.reread.is_some() => State::ToBeReadAgain.into(),
-            Some(_) => Standing { state: State::Read, lag_bytes: Some(0) },
+            Some(_) => FileStanding { state: State::Read, lag_bytes: Some(0) },
         });
     }
     let known = std::slice::from_ref(source);
@@ -95,10 +95,10 @@ fn look_into(connection: &Connection, source: &Source) -> io::Result<Standing> {
         0 => State::Read,
         _ => State::Behind,
     };
-    Ok(Standing { state, lag_bytes: Some(lag) })
+    Ok(FileStanding { state, lag_bytes: Some(lag) })
 }
 
-impl From<State> for Standing {
+impl From<State> for FileStanding {
     fn from(state: State) -> Self {
         Self { state, lag_bytes: None }
     }

@@ -20,7 +20,7 @@ const LEAST_PART: f64 = 0.1;
 
 /// Where the extra misses come from. `Σ own + rest + mix` is `extra`; no request counts twice.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explanation {
+pub struct Attribution {
     /// E: misses beyond those expected at the baseline's miss rate.
     pub extra: f64,
     /// The lower end of its 95 % interval.
@@ -36,18 +36,18 @@ pub struct Explanation {
     /// The extra misses of each kind, by the kind's number; their sum is `extra`.
     pub kinds: Vec<f64>,
     /// The accounts that extra misses go with, the one with the most beyond the others first.
-    pub named: Vec<Named>,
+    pub named: Vec<NamedAccount>,
     /// Extra misses of all requests that have no named account.
     pub rest: f64,
     /// Extra misses because requests moved between accounts.
     pub mix: f64,
     /// The neighbouring batches with the most extra misses.
-    pub stretch: Stretch,
+    pub stretch: WorstStretch,
 }
 
 /// An account that extra misses go with. What was named before it is left out of its counts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Named {
+pub struct NamedAccount {
     /// Which one.
     pub account: Account,
     /// Its requests in the window.
@@ -72,7 +72,7 @@ pub struct Named {
 
 /// Rows of the window, in neighbouring batches.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stretch {
+pub struct WorstStretch {
     /// The first row, counted from 0.
     pub first_row: usize,
     /// The row after its last.
@@ -84,7 +84,7 @@ pub struct Stretch {
 /// Explains the misses of `window` beyond the miss rate of `baseline`; none if either has no rows.
 ///
 /// `profiles` are those that the rows of both were pushed with.
-pub fn explain(profiles: &Profiles, window: &Window, baseline: &Window) -> Option<Explanation> {
+pub fn explain(profiles: &Profiles, window: &Window, baseline: &Window) -> Option<Attribution> {
     let (share_w, share_b) = (window.miss_rate()?, baseline.miss_rate()?);
     let (n_w, n_b) = (window.rows() as f64, baseline.rows() as f64);
     let expected = n_w * baseline.misses() as f64 / n_b;
@@ -100,7 +100,7 @@ pub fn explain(profiles: &Profiles, window: &Window, baseline: &Window) -> Optio
     } else {
         (Vec::new(), extra)
     };
-    Some(Explanation {
+    Some(Attribution {
         extra,
         low: end(rate_apart.low),
         high: end(rate_apart.high),
@@ -126,7 +126,7 @@ fn deviations(extra: f64, window: &Share, baseline: &Share) -> f64 {
 
 /// Names accounts until none stands out, setting the rows of each aside; and the extra misses of
 /// the rows that are left.
-fn name_accounts(mut rows: Rows, extra: f64, mut baseline_rate: f64) -> (Vec<Named>, f64) {
+fn name_accounts(mut rows: Rows, extra: f64, mut baseline_rate: f64) -> (Vec<NamedAccount>, f64) {
     let mut named = Vec::new();
     while named.len() < MOST_NAMED {
         let stands_out = |weight: &Weight| {
@@ -154,7 +154,7 @@ fn name_accounts(mut rows: Rows, extra: f64, mut baseline_rate: f64) -> (Vec<Nam
 }
 
 /// An account with its companions among the candidates: those that fall without its rows.
-fn name(first: &Weight, candidates: &[Weight], baseline_rate: f64, rows: &Rows, left: &Rows) -> Named {
+fn name(first: &Weight, candidates: &[Weight], baseline_rate: f64, rows: &Rows, left: &Rows) -> NamedAccount {
     let score_in = |rows: &Rows, account| {
         rows.weigh().iter().find(|weight| weight.account == account).map_or(0.0, Weight::score)
     };
@@ -166,7 +166,7 @@ fn name(first: &Weight, candidates: &[Weight], baseline_rate: f64, rows: &Rows, 
     let others = candidates.iter().filter(|other| other.account != first.account);
     let companions = others.filter(falls).map(|other| other.account);
     let (tied, also) = companions.partition(|other| score_in(&rows.without(*other), first.account) < SHOWN);
-    Named {
+    NamedAccount {
         account: first.account,
         requests: first.requests,
         misses: first.misses,
@@ -182,7 +182,7 @@ fn name(first: &Weight, candidates: &[Weight], baseline_rate: f64, rows: &Rows, 
 
 /// The neighbouring batches with the largest sum of extra misses: of equal ones those that end
 /// first, and the fewest.
-fn worst_stretch(window: &Window, baseline: &Share) -> Stretch {
+fn worst_stretch(window: &Window, baseline: &Share) -> WorstStretch {
     // n_B times the extra misses, in whole numbers: equal sums are equal.
     let (n_b, m_b) = (i128::from(baseline.rows), i128::from(baseline.hits));
     let (mut first, mut sum) = (0, 0);
@@ -198,7 +198,7 @@ fn worst_stretch(window: &Window, baseline: &Share) -> Stretch {
     }
     let (most, first, last) = best;
     let extra = most as f64 / n_b as f64;
-    Stretch { first_row: window.batch(first).start, end_row: window.batch(last).end, extra }
+    WorstStretch { first_row: window.batch(first).start, end_row: window.batch(last).end, extra }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ mod window;
 
 pub use batches::{Batch, Batches, Design};
 pub use difference::Difference;
-pub use explain::{Explanation, FEWEST_REQUESTS, Named, SHOWN, Stretch, explain};
+pub use explain::{Attribution, FEWEST_REQUESTS, NamedAccount, SHOWN, WorstStretch, explain};
 pub use family::{Verdict, judge_together, p_value};
 pub use limit::{Judgement, Limit};
 pub use percentile::{Least, Percentile};

@@ -3,7 +3,7 @@
 use rusqlite::{Result, Row as SqlRow};
 use serde_json::Value;
 
-use super::cells::{Cells, Stored};
+use super::cells::{Cells, StoredCells};
 use super::digest::digest;
 use crate::journal::build::{self, Build};
 use crate::journal::declare::{ReadValues, Shape, leaves};
@@ -22,7 +22,7 @@ pub(crate) fn build_cells(row: &Build, cells: &mut impl Cells) -> Result<()> {
 
 /// Reads a build row back: its declared columns from `first`, then `extra`.
 pub(crate) fn load_build(from: &SqlRow<'_>, first: usize) -> Result<Build> {
-    let mut cells = Stored::from(from, first);
+    let mut cells = StoredCells::from(from, first);
     let value = |leaf: Shape| {
         Ok(match leaf {
             Shape::Real => cells.real()?.map(Value::from),

@@ -28,12 +28,12 @@ impl<W: WriteValues<Error = rusqlite::Error>> Cells for W {}
 pub(super) struct Insert<'c> {
     statement: Statement<'c>,
     /// What each parameter is bound to.
-    bound: Vec<Bound>,
+    bound: Vec<Binding>,
 }
 
 /// What a parameter is bound to, as far as it is likely to come again.
 #[derive(Debug, Clone, PartialEq)]
-enum Bound {
+enum Binding {
     Null,
     Int(i64),
     /// A label, such as an engine or an outcome.
@@ -69,7 +69,7 @@ impl<'c> Insert<'c> {
         let marks = format!("({})", vec!["?"; columns.len()].join(", "));
         let marks = vec![marks; rows].join(", ");
         let statement = connection.prepare(&format!("insert {into} ({names}) values {marks} {conflicts}"))?;
-        let bound = vec![Bound::Null; statement.parameter_count()];
+        let bound = vec![Binding::Null; statement.parameter_count()];
         Ok(Self { statement, bound })
     }
 
@@ -96,7 +96,7 @@ pub(super) struct Binder<'i, 'c> {
 
 impl Binder<'_, '_> {
     #[inline]
-    fn next(&mut self) -> &mut Bound {
+    fn next(&mut self) -> &mut Binding {
         self.at += 1;
         &mut self.insert.bound[self.at - 1]
     }
@@ -108,39 +108,39 @@ impl WriteValues for Binder<'_, '_> {
     #[inline]
     fn null(&mut self) -> Result<()> {
         let bound = self.next();
-        if *bound == Bound::Null {
+        if *bound == Binding::Null {
             return Ok(());
         }
-        *bound = Bound::Null;
+        *bound = Binding::Null;
         self.insert.statement.raw_bind_parameter(self.at, Null)
     }
 
     #[inline]
     fn int(&mut self, int: i64) -> Result<()> {
         let bound = self.next();
-        if *bound == Bound::Int(int) {
+        if *bound == Binding::Int(int) {
             return Ok(());
         }
-        *bound = Bound::Int(int);
+        *bound = Binding::Int(int);
         self.insert.statement.raw_bind_parameter(self.at, int)
     }
 
     #[inline]
     fn real(&mut self, real: f64) -> Result<()> {
-        *self.next() = Bound::Other;
+        *self.next() = Binding::Other;
         self.insert.statement.raw_bind_parameter(self.at, real)
     }
 
     #[inline]
     fn text(&mut self, text: &str) -> Result<()> {
         match self.next() {
-            Bound::Label(label) if label == text => return Ok(()),
-            Bound::Label(label) if text.len() <= LABEL_LEN => {
+            Binding::Label(label) if label == text => return Ok(()),
+            Binding::Label(label) if text.len() <= LABEL_LEN => {
                 label.clear();
                 label.push_str(text);
             }
-            bound if text.len() <= LABEL_LEN => *bound = Bound::Label(text.to_owned()),
-            bound => *bound = Bound::Other,
+            bound if text.len() <= LABEL_LEN => *bound = Binding::Label(text.to_owned()),
+            bound => *bound = Binding::Other,
         }
         self.insert.statement.raw_bind_parameter(self.at, text)
     }
@@ -196,12 +196,12 @@ impl WriteValues for Comparison<'_, '_> {
 }
 
 /// Gives the cells of a stored row, one after the other.
-pub(super) struct Stored<'s, 'r> {
+pub(super) struct StoredCells<'s, 'r> {
     stored: &'s SqlRow<'r>,
     at: usize,
 }
 
-impl<'s, 'r> Stored<'s, 'r> {
+impl<'s, 'r> StoredCells<'s, 'r> {
     /// Begins with this cell.
     pub(super) fn from(stored: &'s SqlRow<'r>, first: usize) -> Self {
         Self { stored, at: first }
@@ -221,7 +221,7 @@ impl<'s, 'r> Stored<'s, 'r> {
     }
 }
 
-impl ReadValues for Stored<'_, '_> {
+impl ReadValues for StoredCells<'_, '_> {
     type Error = rusqlite::Error;
 
     fn int(&mut self) -> Result<Option<i64>> {

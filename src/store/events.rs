@@ -4,7 +4,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Result, Row as SqlRow};
 use serde_json::Value;
 
-use super::cells::{Stored, compact};
+use super::cells::{StoredCells, compact};
 use super::digest::digest;
 use crate::journal::declare::{ReadValues, Shape};
 use crate::journal::event::{Clock, Event, FIELDS};
@@ -58,7 +58,7 @@ pub(crate) fn load_event(from: &SqlRow<'_>, first: usize) -> Result<Event> {
         event: from.get(first + 1)?,
         at: from.get(first + 2)?,
         iid: from.get(first + 4)?,
-        detail: Stored::from(from, first + 5).object()?.unwrap_or_default(),
+        detail: StoredCells::from(from, first + 5).object()?.unwrap_or_default(),
     })
 }
 

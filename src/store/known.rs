@@ -11,7 +11,7 @@ use super::open_to_read;
 
 /// What is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum NameKind {
     /// Runs, the latest first.
     Runs,
     /// Runs that were forgotten.
@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 /// A name, and a word about what it names.
-pub type Named = (String, Option<String>);
+pub type KnownName = (String, Option<String>);
 
 /// Nobody reads more, and a shell would ask first.
 const MOST: usize = 200;
@@ -44,7 +44,7 @@ const PATIENCE: Duration = Duration::from_millis(30);
 /// SQLite asks so often, counted in its own steps, whether it should go on.
 const STEPS: i32 = 1000;
 
-impl Kind {
+impl NameKind {
     /// One statement for each: the name, and what is said of it. `?1` is how the name begins.
     fn sql(self) -> &'static str {
         match self {
@@ -89,8 +89,8 @@ impl Kind {
 }
 
 /// Names of this kind that begin so. None where there is no database, or it cannot be read now.
-pub fn names(database: &Path, kind: Kind, beginning: &str) -> Vec<Named> {
-    let names = || -> Result<Vec<Named>> {
+pub fn names(database: &Path, kind: NameKind, beginning: &str) -> Vec<KnownName> {
+    let names = || -> Result<Vec<KnownName>> {
         let mut connection = open_to_read(database, Duration::ZERO)?;
         let started = Instant::now();
         connection.progress_handler(STEPS, Some(move || started.elapsed() > PATIENCE))?;
@@ -100,10 +100,10 @@ pub fn names(database: &Path, kind: Kind, beginning: &str) -> Vec<Named> {
     names().unwrap_or_default()
 }
 
-fn read(connection: &Connection, kind: Kind, beginning: &str) -> rusqlite::Result<Vec<Named>> {
+fn read(connection: &Connection, kind: NameKind, beginning: &str) -> rusqlite::Result<Vec<KnownName>> {
     let mut statement = connection.prepare(kind.sql())?;
     let named = statement.query_map([beginning], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let fits = |named: &rusqlite::Result<Named>| named.as_ref().is_ok_and(|(name, _)| is_a_word(name));
+    let fits = |named: &rusqlite::Result<KnownName>| named.as_ref().is_ok_and(|(name, _)| is_a_word(name));
     named.filter(fits).take(MOST).collect()
 }
 
@@ -124,22 +124,22 @@ mod tests {
         let mut tables = Connection::open_in_memory().expect("SQLite works");
         schema::migrate(&mut tables).expect("the migrations run");
         let kinds = [
-            Kind::Runs,
-            Kind::ForgottenRuns,
-            Kind::Releases,
-            Kind::Sources,
-            Kind::Slos,
-            Kind::Engines,
-            Kind::Tables,
-            Kind::Events,
-            Kind::Terminals,
+            NameKind::Runs,
+            NameKind::ForgottenRuns,
+            NameKind::Releases,
+            NameKind::Sources,
+            NameKind::Slos,
+            NameKind::Engines,
+            NameKind::Tables,
+            NameKind::Events,
+            NameKind::Terminals,
         ];
         for kind in kinds {
             let found = read(&tables, kind, "te");
             let found: Vec<String> =
                 found.expect("the statement is sound").into_iter().map(|named| named.0).collect();
             let expected: &[&str] =
-                if kind == Kind::Tables { &["terminal_counts", "terminals"] } else { &[] };
+                if kind == NameKind::Tables { &["terminal_counts", "terminals"] } else { &[] };
             assert_eq!(found, expected, "{kind:?}");
         }
     }

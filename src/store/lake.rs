@@ -54,7 +54,7 @@ impl Table {
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// Counts, keys, flags.
     Int,
     /// Seconds, mostly.
@@ -67,11 +67,11 @@ pub enum Kind {
 
 /// A column of a table in a lake.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct LakeColumn {
     /// Its name, as in the table.
     pub name: String,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// Whether it may be null.
     pub is_nullable: bool,
 }
@@ -80,22 +80,23 @@ pub struct Column {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn columns(connection: &Connection, table: Table) -> Result<Vec<Column>> {
+pub fn columns(connection: &Connection, table: Table) -> Result<Vec<LakeColumn>> {
     let mut find = connection
         .prepare("select name, type, \"notnull\" = 0 and pk = 0 from pragma_table_info(?1) order by cid")?;
     let read = |row: &Row<'_>| {
         let kind = match row.get_ref(1)?.as_str()?.to_ascii_lowercase().as_str() {
-            "integer" => Kind::Int,
-            "real" => Kind::Real,
-            _ => Kind::Text,
+            "integer" => ColumnType::Int,
+            "real" => ColumnType::Real,
+            _ => ColumnType::Text,
         };
-        Ok(Column { name: row.get(0)?, kind, is_nullable: row.get(2)? })
+        Ok(LakeColumn { name: row.get(0)?, kind, is_nullable: row.get(2)? })
     };
-    let mut columns: Vec<Column> = find.query_map([table.name()], read)?.collect::<rusqlite::Result<_>>()?;
-    let added = |name: &str, kind| Column { name: name.to_owned(), kind, is_nullable: true };
-    columns.extend(table.wall_times().iter().map(|(name, _)| added(name, Kind::Wall)));
+    let mut columns: Vec<LakeColumn> =
+        find.query_map([table.name()], read)?.collect::<rusqlite::Result<_>>()?;
+    let added = |name: &str, kind| LakeColumn { name: name.to_owned(), kind, is_nullable: true };
+    columns.extend(table.wall_times().iter().map(|(name, _)| added(name, ColumnType::Wall)));
     if Table::DAILY.contains(&table) {
-        columns.extend([added("wall_error_s", Kind::Real), added("wall_basis", Kind::Text)]);
+        columns.extend([added("wall_error_s", ColumnType::Real), added("wall_basis", ColumnType::Text)]);
     }
     Ok(columns)
 }
@@ -160,7 +161,7 @@ fn day_of(started_at: &str) -> Option<&str> {
 
 /// How many rows a run has, and what tells whether they are still the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct RunTally {
     /// In `terminals`.
     pub terminals: u64,
     /// In `attempt_failures`.
@@ -175,7 +176,7 @@ pub struct State {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn state(connection: &Connection, run: &StoredRun) -> Result<State> {
+pub fn state(connection: &Connection, run: &StoredRun) -> Result<RunTally> {
     let (terminals, low, high): (u64, Option<i64>, Option<i64>) = connection
         .prepare_cached(
             "select count(*), min(terminal_id), max(terminal_id) from terminals where run_id = ?1",
@@ -196,7 +197,7 @@ pub fn state(connection: &Connection, run: &StoredRun) -> Result<State> {
         error_s.map(f64::to_bits)
     );
     let digest = format!("{:032x}", xxh3_128(told.as_bytes()));
-    Ok(State { terminals, attempt_failures, events, digest })
+    Ok(RunTally { terminals, attempt_failures, events, digest })
 }
 
 /// Whoever takes rows, a cell a column. In `attempt_failures` and `events` the id of the client follows, which a
@@ -210,7 +211,7 @@ pub type Take<'t> = &'t mut dyn FnMut(&[ValueRef<'_>]) -> Result<()>;
 pub fn each_row_of(
     connection: &Connection,
     table: Table,
-    columns: &[Column],
+    columns: &[LakeColumn],
     run: &StoredRun,
     take: Take<'_>,
 ) -> Result<()> {
@@ -242,7 +243,7 @@ pub fn each_row_of(
 ///
 /// # Errors
 /// As [`each_row_of`].
-pub fn each_row(connection: &Connection, table: Table, columns: &[Column], take: Take<'_>) -> Result<()> {
+pub fn each_row(connection: &Connection, table: Table, columns: &[LakeColumn], take: Take<'_>) -> Result<()> {
     let sql = format!("select {} from {} order by 1", listed(table, columns), table.name());
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -250,7 +251,7 @@ pub fn each_row(connection: &Connection, table: Table, columns: &[Column], take:
 }
 
 /// The columns of a table as a statement selects them; those that are added are worked out later.
-fn listed(table: Table, columns: &[Column]) -> String {
+fn listed(table: Table, columns: &[LakeColumn]) -> String {
     let (rows, place) = match table {
         Table::Terminals => ("t.", "t.source_id << 40 | t.byte_offset"),
         Table::AttemptFailures => ("f.", "t.source_id << 40 | t.byte_offset"),
@@ -278,7 +279,7 @@ fn added(table: Table) -> usize {
 /// Gives the rows of a statement with the added columns.
 fn give(
     table: Table,
-    columns: &[Column],
+    columns: &[LakeColumn],
     rows: &mut rusqlite::Rows<'_>,
     run: Option<&StoredRun>,
     take: Take<'_>,

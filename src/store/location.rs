@@ -30,7 +30,7 @@ pub struct Location {
 
 /// What became of a file since we left it.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum SinceLeft {
     /// Nothing, or what SQLite does.
     AsLeft,
     /// What stands there is none of ours, but perhaps another only copies the log into it at this moment: nothing may
@@ -112,14 +112,14 @@ impl Location {
     }
 
     /// Whether somebody wrote over the file since it was left. What others committed is no matter.
-    pub fn look(&mut self, connection: &Connection) -> Written {
-        let (Some(left), Ok(metadata)) = (&self.left, self.path.metadata()) else { return Written::AsLeft };
+    pub fn look(&mut self, connection: &Connection) -> SinceLeft {
+        let (Some(left), Ok(metadata)) = (&self.left, self.path.metadata()) else { return SinceLeft::AsLeft };
         let now = stamp(&metadata);
         if now == left.stamp {
-            return Written::AsLeft;
+            return SinceLeft::AsLeft;
         }
         if metadata.len() == 0 {
-            return Written::Over;
+            return SinceLeft::Over;
         }
         let is_other = match commits(connection) {
             Ok(commits) if commits != left.commits => false,
@@ -129,22 +129,22 @@ impl Location {
         };
         if !is_other {
             self.doubt = None;
-            return Written::AsLeft;
+            return SinceLeft::AsLeft;
         }
         let (of, since) = *self.doubt.get_or_insert((now, Instant::now()));
         if of != now {
             self.doubt = Some((now, Instant::now()));
         }
-        if of == now && since.elapsed() > COPIED { Written::Over } else { Written::Unclear }
+        if of == now && since.elapsed() > COPIED { SinceLeft::Over } else { SinceLeft::Unclear }
     }
 
     /// Whether somebody wrote over it, when that is clear.
     pub fn is_overwritten(&mut self, connection: &Connection) -> bool {
         loop {
             match self.look(connection) {
-                Written::AsLeft => return false,
-                Written::Over => return true,
-                Written::Unclear => std::thread::sleep(COPIED / 10),
+                SinceLeft::AsLeft => return false,
+                SinceLeft::Over => return true,
+                SinceLeft::Unclear => std::thread::sleep(COPIED / 10),
             }
         }
     }

@@ -10,7 +10,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Result, Row, params_from_iter};
 use serde_json::Value;
 
-use super::cells::{Stored, compact};
+use super::cells::{StoredCells, compact};
 use super::columns::{
     BUILD_COLUMNS, Columns, EVENT_FIELD_COLUMNS, FAILURE_COLUMNS, TERMINAL_COLUMNS, listed,
 };
@@ -118,7 +118,7 @@ impl Table {
         let mut update = connection.prepare(&format!("update {name} set {rest} = ?, {set} where {by}"))?;
         let mut rows = find.query([])?;
         while let Some(row) = rows.next()? {
-            let mut object = Stored::from(row, 0).object()?.unwrap_or_default();
+            let mut object = StoredCells::from(row, 0).object()?.unwrap_or_default();
             let cells = self.take(&mut object, fields);
             if cells.iter().all(|cell| *cell == Sql::Null) {
                 continue;
@@ -168,7 +168,7 @@ mod tests {
     use crate::store::schema;
     use crate::store::sources;
     use crate::store::terminals::{FAILURE_DERIVED, FAILURE_PLACE, TERMINAL_DERIVED, TERMINAL_PLACE};
-    use crate::store::write::{Stored as Became, Writer};
+    use crate::store::write::{Stored, Writer};
 
     fn database() -> Connection {
         let mut connection = Connection::open_in_memory().expect("there is memory");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     /// Stores a line; what became of it.
-    fn store(connection: &Connection, line: &str) -> Became {
+    fn store(connection: &Connection, line: &str) -> Stored {
         let row = read_row(line, 0).expect("it is JSON").row.expect("it is a row");
         let mut writer = Writer::new(connection).expect("the tables are as they should be");
         writer.begin().expect("nobody else writes");
@@ -300,7 +300,7 @@ mod tests {
                 "builds" => build(),
                 _ => terminal(),
             };
-            assert_eq!(store(&connection, &line), Became::New);
+            assert_eq!(store(&connection, &line), Stored::New);
             let views = "drop view requests; drop view attempts; drop view legs; drop view attainment";
             connection.execute_batch(views).expect("views can go");
             // As an older release has it: no column, and the value in `extra`. One with a key or an index cannot
@@ -334,7 +334,7 @@ mod tests {
             if !table.is_copied {
                 assert_eq!(cell(&connection, table.name, "extra"), Sql::Null, "{}", table.name);
             }
-            assert_eq!(store(&connection, &line), Became::Duplicate, "{}", table.name);
+            assert_eq!(store(&connection, &line), Stored::Duplicate, "{}", table.name);
             tried += before.len();
         }
         assert!(tried > 75, "{tried}");
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn a_value_of_another_type_stays_where_it_was() {
         let connection = database();
-        assert_eq!(store(&connection, &terminal()), Became::New);
+        assert_eq!(store(&connection, &terminal()), Stored::New);
         connection
             .execute_batch(
                 "drop view requests; drop view attempts; drop view legs; drop view attainment;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 
-use super::cells::{Stored, compact};
+use super::cells::{StoredCells, compact};
 use super::columns::{FAILURE_COLUMNS, TERMINAL_COLUMNS, listed};
 use crate::journal::declare::{Declared, ReadValues};
 use crate::journal::terminal::{AttemptFailure, Terminal};
@@ -56,7 +56,7 @@ impl<'c> TerminalReader<'c> {
 /// Reads a terminal back: its columns from `first`, then `extra`. Attempt failures come by
 /// [`load_failure`].
 fn load_terminal(from: &SqlRow<'_>, first: usize) -> Result<Terminal<'static>> {
-    let mut cells = Stored::from(from, first);
+    let mut cells = StoredCells::from(from, first);
     let mut row = Terminal::take(&mut cells)?;
     row.set_unknown(cells.object()?.unwrap_or_default());
     row.schema = Some(SCHEMA.into());
@@ -66,7 +66,7 @@ fn load_terminal(from: &SqlRow<'_>, first: usize) -> Result<Terminal<'static>> {
 
 /// Reads an attempt failure back: its columns from `first`, then `extra`.
 fn load_failure(from: &SqlRow<'_>, first: usize) -> Result<AttemptFailure<'static>> {
-    let mut cells = Stored::from(from, first);
+    let mut cells = StoredCells::from(from, first);
     let mut row = AttemptFailure::take(&mut cells)?;
     row.set_unknown(cells.object()?.unwrap_or_default());
     Ok(row)

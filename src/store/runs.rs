@@ -69,7 +69,7 @@ impl Dropped {
 }
 
 /// What bounds the wall clock of a run, and its zero.
-struct Stored {
+struct Clocks {
     run: String,
     started_s: Option<f64>,
     first_s: Option<f64>,
@@ -77,7 +77,7 @@ struct Stored {
     file: Option<f64>,
 }
 
-impl Stored {
+impl Clocks {
     fn load(connection: &Connection, run_id: i64) -> Result<Self> {
         connection
             .prepare_cached(
@@ -146,7 +146,7 @@ pub(super) fn fill_wall_clocks(connection: &Connection) -> Result<()> {
     let mut runs = connection.prepare("select run_id from runs")?;
     let runs: Vec<i64> = runs.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
     for run_id in runs {
-        let stored = Stored::load(connection, run_id)?;
+        let stored = Clocks::load(connection, run_id)?;
         let estimate = stored.bounds().estimate();
         stored.save(connection, run_id, &estimate)?;
         let offset_s = estimate.offset.map(|guess| guess.offset_s);
@@ -346,7 +346,7 @@ fn save_clocks(
     file: Option<f64>,
     changed: Option<Changed>,
 ) -> Result<Vec<String>> {
-    let before = Stored::load(connection, run_id)?;
+    let before = Clocks::load(connection, run_id)?;
     if let Some((first, last)) = times {
         connection
             .prepare_cached(
@@ -366,7 +366,7 @@ fn save_clocks(
             all.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)))
         }
     };
-    let now = Stored {
+    let now = Clocks {
         run: before.run.clone(),
         started_s: before.started_s,
         first_s: before.first_s.into_iter().chain(times.map(|(first, _)| first)).reduce(f64::min),

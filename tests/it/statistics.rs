@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use narwhal_jq::statistics::{
-    Account, Batches, Difference, Explanation, Limit, Measured, Percentile, Profiles, Share, Window, explain,
+    Account, Attribution, Batches, Difference, Limit, Measured, Percentile, Profiles, Share, Window, explain,
     judge_together, p_value,
 };
 use serde_json::{Value, json};
@@ -408,7 +408,7 @@ fn windows(random: &mut Random) -> [Vec<Row>; 2] {
 }
 
 /// As the reference has it.
-fn shown(found: &Explanation, kinds_met: &[bool]) -> Value {
+fn shown(found: &Attribution, kinds_met: &[bool]) -> Value {
     let account = |account: &Account| json!([account.attribute, account.value]);
     let named = found.named.iter().map(|named| {
         json!({

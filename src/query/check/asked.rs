@@ -11,7 +11,7 @@ use crate::text::rounded;
 
 /// A figure that a limit is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
+pub enum JudgedFigure {
     /// The share of scored requests that met the targets.
     Attainment,
     /// The share of legs, prefill and decode of all engines, that failed.
@@ -26,7 +26,7 @@ pub enum Figure {
     Rate,
 }
 
-impl Figure {
+impl JudgedFigure {
     /// The name it has in an answer.
     pub fn name(self) -> String {
         match self {
@@ -42,9 +42,9 @@ impl Figure {
 
 /// What a figure must keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limit {
+pub struct FigureLimit {
     /// The figure.
-    pub figure: Figure,
+    pub figure: JudgedFigure,
     /// The side of it that holds.
     pub bound: statistics::Limit,
 }
@@ -75,9 +75,9 @@ impl Burn {
 
 /// What is asked.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct Terms {
     /// The limits.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<FigureLimit>,
     /// A burn rate.
     pub burn: Option<Burn>,
     /// The targets of attainment; needed where it is asked for.
@@ -98,7 +98,7 @@ pub struct Asked {
 
 /// What came of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LimitVerdict {
     /// It is kept.
     Holds,
     /// It is not.
@@ -113,7 +113,7 @@ pub enum Verdict {
     Stale,
 }
 
-impl Verdict {
+impl LimitVerdict {
     /// The word for it in an answer as data.
     pub fn as_data(self) -> &'static str {
         if self == Self::TooFew { Self::NoData.as_str() } else { self.as_str() }
@@ -134,7 +134,7 @@ impl Verdict {
 
 /// A limit held against a scope.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct LimitFinding {
     /// The limit.
     pub limit: String,
     /// The scope.
@@ -148,7 +148,7 @@ pub struct Finding {
     /// How old the newest row of the scope is; none when that is not known.
     pub age_s: Option<f64>,
     /// What came of it.
-    pub verdict: Verdict,
+    pub verdict: LimitVerdict,
     /// The figure, the limit and the counts behind it, in words.
     pub words: String,
     /// What it is of, beside the scope.
@@ -191,11 +191,11 @@ impl Of {
     }
 }
 
-impl Finding {
+impl LimitFinding {
     /// What the interval showed is undecided, for this reason, unless it holds.
     pub(super) fn leave_open(&mut self, why: &str) {
-        if matches!(self.verdict, Verdict::Broken | Verdict::Undecided) {
-            self.verdict = Verdict::Undecided;
+        if matches!(self.verdict, LimitVerdict::Broken | LimitVerdict::Undecided) {
+            self.verdict = LimitVerdict::Undecided;
             self.words = format!("{}; {why}", self.words);
         }
     }
@@ -227,14 +227,14 @@ impl Outcome {
 #[derive(Debug, Default)]
 pub struct Checked {
     /// Each limit held against each scope, limit by limit.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LimitFinding>,
     /// How old the newest row of the selection is; none without a row that has a wall time.
     pub age_s: Option<f64>,
     /// What changes the meaning, in words.
     pub notes: Vec<String>,
 }
 
-impl Asked {
+impl Terms {
     /// The targets and who is scored, in words.
     pub(super) fn targets_in_words(&self) -> String {
         let policy = self.policy.name();
@@ -257,10 +257,10 @@ impl Checked {
 
     /// What all of it comes to: broken before anything else. Nothing that was judged does not hold.
     pub fn outcome(&self) -> Outcome {
-        if self.findings.iter().any(|finding| finding.verdict == Verdict::Broken) {
+        if self.findings.iter().any(|finding| finding.verdict == LimitVerdict::Broken) {
             Outcome::Broken
         } else if !self.findings.is_empty()
-            && self.findings.iter().all(|finding| finding.verdict == Verdict::Holds)
+            && self.findings.iter().all(|finding| finding.verdict == LimitVerdict::Holds)
         {
             Outcome::Holds
         } else {
@@ -269,12 +269,12 @@ impl Checked {
     }
 
     /// Of each limit held against several scopes and broken in some: in how many, of how many, and the worst.
-    pub fn worst(&self) -> Vec<(usize, usize, &Finding)> {
+    pub fn worst(&self) -> Vec<(usize, usize, &LimitFinding)> {
         let mut limits: Vec<&str> = self.findings.iter().map(|finding| finding.limit.as_str()).collect();
         limits.dedup();
         let worst = |limit: &str| {
             let of_limit = || self.findings.iter().filter(|finding| finding.limit == limit);
-            let broken = || of_limit().filter(|finding| finding.verdict == Verdict::Broken);
+            let broken = || of_limit().filter(|finding| finding.verdict == LimitVerdict::Broken);
             let worst = broken().max_by(|one, other| one.beyond.total_cmp(&other.beyond))?;
             Some((broken().count(), of_limit().count(), worst))
         };

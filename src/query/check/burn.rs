@@ -6,7 +6,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 use super::judge::Judge;
-use super::{Asked, Burn, Finding, Found, Of};
+use super::{Burn, Found, LimitFinding, Of, Terms};
 use crate::query::figures;
 use crate::query::ordered::{self, Scope};
 use crate::statistics::Measured;
@@ -25,9 +25,9 @@ pub(super) fn burn_findings(
     connection: &mut Connection,
     scopes: &[Scope],
     burn: &Burn,
-    asked: &Asked,
+    asked: &Terms,
     age_of: impl Fn(&str) -> Option<f64>,
-) -> Result<Vec<Finding>> {
+) -> Result<Vec<LimitFinding>> {
     // Of a target of 0.9 a tenth, and not a little less.
     let allowed = ((1.0 - burn.target) * 1e12).round() / 1e12;
     let mut windows: Vec<BTreeMap<String, Burnt>> = Vec::new();

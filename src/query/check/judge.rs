@@ -1,7 +1,7 @@
 //! How one figure of one scope is held against its limit, and what is said of it.
 
 use super::Found;
-use super::asked::{Asked, Finding, Verdict};
+use super::asked::{LimitFinding, LimitVerdict, Terms};
 use crate::query::ordered::Scope;
 use crate::statistics::{self, Judgement, Measured};
 use crate::text::{full, rounded, short};
@@ -13,7 +13,7 @@ pub(super) struct Judge<'a> {
     pub(super) age_s: Option<f64>,
     /// Whether the interval decides.
     pub(super) is_confident: bool,
-    pub(super) asked: &'a Asked,
+    pub(super) asked: &'a Terms,
 }
 
 impl Judge<'_> {
@@ -22,7 +22,7 @@ impl Judge<'_> {
         limit: String,
         bound: statistics::Limit,
         Found { measured, n, words: what, of }: Found,
-    ) -> Finding {
+    ) -> LimitFinding {
         let (at, words) = in_words(bound);
         let sign = if let statistics::Limit::AtLeast(_) = bound { -1.0 } else { 1.0 };
         let (verdict, why) = self.verdict(bound, measured);
@@ -43,15 +43,19 @@ impl Judge<'_> {
         let words = format!("{limit} {value}, {words} {at_text} ({what}{why})");
         let beyond = measured.map_or(0.0, |measured| sign * (measured.value - at));
         let (scope, age_s) = (self.scope.name.clone(), self.age_s);
-        Finding { limit, scope, bound: at, measured, n, age_s, verdict, words, of, beyond }
+        LimitFinding { limit, scope, bound: at, measured, n, age_s, verdict, words, of, beyond }
     }
 
     /// What came of it, and why it was not judged.
-    fn verdict(&self, bound: statistics::Limit, measured: Option<Measured>) -> (Verdict, Option<String>) {
-        let Some(measured) = measured else { return (Verdict::NoData, None) };
+    fn verdict(
+        &self,
+        bound: statistics::Limit,
+        measured: Option<Measured>,
+    ) -> (LimitVerdict, Option<String>) {
+        let Some(measured) = measured else { return (LimitVerdict::NoData, None) };
         if self.requests < self.asked.min_requests {
             let why = format!("{} requests, {} are needed", self.requests, self.asked.min_requests);
-            return (Verdict::TooFew, Some(why));
+            return (LimitVerdict::TooFew, Some(why));
         }
         let found = if self.is_confident {
             bound.judge(measured.low, measured.high)
@@ -61,15 +65,17 @@ impl Judge<'_> {
             Judgement::Broken
         };
         let verdict = match found {
-            Judgement::Broken => return (Verdict::Broken, None),
-            Judgement::Holds => Verdict::Holds,
-            Judgement::Undecided => Verdict::Undecided,
+            Judgement::Broken => return (LimitVerdict::Broken, None),
+            Judgement::Holds => LimitVerdict::Holds,
+            Judgement::Undecided => LimitVerdict::Undecided,
         };
         match (self.asked.max_age_s, self.age_s) {
             (None, _) => (verdict, None),
-            (Some(_), None) => (Verdict::Stale, Some("its age is unknown: it has no wall time".to_owned())),
+            (Some(_), None) => {
+                (LimitVerdict::Stale, Some("its age is unknown: it has no wall time".to_owned()))
+            }
             (Some(most_s), Some(age_s)) if age_s > most_s => {
-                (Verdict::Stale, Some(format!("its newest row is {} old", age_in_words(age_s))))
+                (LimitVerdict::Stale, Some(format!("its newest row is {} old", age_in_words(age_s))))
             }
             _ => (verdict, None),
         }

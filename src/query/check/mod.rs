@@ -1,6 +1,6 @@
 //! Whether what was selected keeps what was asked of it, for scripts and alerts (docs/statistics.md, (d)).
 //!
-//! The measured value decides, because it is exact for the past; with [`Asked::is_confident`] its interval does.
+//! The measured value decides, because it is exact for the past; with [`Terms::is_confident`] its interval does.
 
 mod asked;
 mod burn;
@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use rusqlite::Connection;
 
-pub use self::asked::{Asked, Burn, Checked, Figure, Finding, Limit, Of, Outcome, Verdict};
+pub use self::asked::{
+    Burn, Checked, FigureLimit, JudgedFigure, LimitFinding, LimitVerdict, Of, Outcome, Terms,
+};
 pub use self::judge::age_in_words;
 
 use self::burn::burn_findings;
@@ -31,20 +33,25 @@ use crate::text::short;
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) -> Result<Checked> {
+pub fn check(connection: &mut Connection, selection: &Selection, asked: &Terms) -> Result<Checked> {
     selection.install(connection)?;
     let scopes = ordered::scopes(connection)?;
     let ages = ages(connection, asked)?;
     let age_s = ages.values().copied().flatten().reduce(f64::min);
     let age_of = |scope: &str| if asked.is_age_of_all { age_s } else { ages.get(scope).copied().flatten() };
     let mut notes = ordered::notes(&scopes);
-    let mut of_limit: Vec<Vec<Finding>> = vec![Vec::new(); asked.limits.len() + 1];
-    let is_gathered = |limit: &Limit| limit.figure != Figure::Rate;
-    let asks_attainment = asked.limits.iter().any(|limit| limit.figure == Figure::Attainment);
-    let is_of_legs = |limit: &Limit| matches!(limit.figure, Figure::FailureRate | Figure::EngineFailureRate);
+    let mut of_limit: Vec<Vec<LimitFinding>> = vec![Vec::new(); asked.limits.len() + 1];
+    let is_gathered = |limit: &FigureLimit| limit.figure != JudgedFigure::Rate;
+    let asks_attainment = asked.limits.iter().any(|limit| limit.figure == JudgedFigure::Attainment);
+    let is_of_legs = |limit: &FigureLimit| {
+        matches!(limit.figure, JudgedFigure::FailureRate | JudgedFigure::EngineFailureRate)
+    };
     let asks_legs = asked.limits.iter().any(is_of_legs);
     let is_asked = |metric: usize| {
-        asked.limits.iter().any(|limit| matches!(limit.figure, Figure::Percentile(own, _) if own == metric))
+        asked
+            .limits
+            .iter()
+            .any(|limit| matches!(limit.figure, JudgedFigure::Percentile(own, _) if own == metric))
     };
     let metrics = [0, 1, 2, 3, 4, 5].map(is_asked);
     let unaccounted = if asked.is_confident && asks_attainment {
@@ -67,7 +74,7 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
         {
             let found = measure(&gathered, limit, asked, scope);
             let mut finding = judge.finding(limit.figure.name(), limit.bound, found);
-            if limit.figure == Figure::Attainment && unaccounted.contains(&scope.name) {
+            if limit.figure == JudgedFigure::Attainment && unaccounted.contains(&scope.name) {
                 finding.leave_open("token accounting is unavailable: whether all of them met is not known");
             }
             findings.push(finding);
@@ -76,7 +83,7 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Asked) 
     if asks_attainment || asked.burn.is_some() {
         notes.extend(caveats::unavailable_accounting(connection, asked.policy)?);
     }
-    if let Some(place) = asked.limits.iter().position(|limit| limit.figure == Figure::Rate) {
+    if let Some(place) = asked.limits.iter().position(|limit| limit.figure == JudgedFigure::Rate) {
         let answer = ask(connection, "rates", selection, |_| None)?;
         for row in answer.rows() {
             let name = row.text("scope");
@@ -136,9 +143,9 @@ impl Found {
     }
 }
 
-fn measure(gathered: &Gathered, limit: &Limit, asked: &Asked, scope: &Scope) -> Found {
+fn measure(gathered: &Gathered, limit: &FigureLimit, asked: &Terms, scope: &Scope) -> Found {
     match limit.figure {
-        Figure::Attainment => {
+        JudgedFigure::Attainment => {
             let excluded = gathered.requests() - gathered.scored();
             let Some(share) = gathered.attainment() else {
                 return Found::nothing(format!("nothing scored, {excluded} excluded"));
@@ -149,10 +156,10 @@ fn measure(gathered: &Gathered, limit: &Limit, asked: &Asked, scope: &Scope) -> 
             found.of.targets = asked.targets_as_data();
             found
         }
-        Figure::FailureRate => {
+        JudgedFigure::FailureRate => {
             gathered.failure_rate().map_or_else(|| Found::nothing("no leg"), |share| Found::legs(&share, ""))
         }
-        Figure::EngineFailureRate => {
+        JudgedFigure::EngineFailureRate => {
             let rates = gathered.engine_failure_rates();
             let engines = rates.len();
             // Where the interval decides, one that is broken for sure is worse than one of which little is known. Of
@@ -174,7 +181,7 @@ fn measure(gathered: &Gathered, limit: &Limit, asked: &Asked, scope: &Scope) -> 
             found.of.engine = Some((engine, kind.as_str()));
             found
         }
-        Figure::Percentile(metric, percent) => match gathered.percentile(metric, percent) {
+        JudgedFigure::Percentile(metric, percent) => match gathered.percentile(metric, percent) {
             None => Found::nothing("no completed request has it"),
             Some(found) => {
                 let needed = Percentile::fewest_for_a_high(percent);
@@ -192,14 +199,14 @@ fn measure(gathered: &Gathered, limit: &Limit, asked: &Asked, scope: &Scope) -> 
                 Found { measured: found.measured(), n: found.rows, words, of }
             }
         },
-        Figure::RefusedShare => match gathered.terminal("refused") {
+        JudgedFigure::RefusedShare => match gathered.terminal("refused") {
             None => Found::nothing("no request"),
             Some(share) => {
                 let words = format!("{} of {} refused", share.hits, share.rows);
                 Found::share(&share, &words, Outcomes::REFUSED)
             }
         },
-        Figure::Rate => Found::nothing(""),
+        JudgedFigure::Rate => Found::nothing(""),
     }
 }
 
@@ -214,7 +221,7 @@ fn unaccounted(connection: &Connection, policy: Policy) -> Result<Vec<String>> {
 }
 
 /// How old the newest row of each scope is; none where no row of it has a wall time.
-fn ages(connection: &Connection, asked: &Asked) -> Result<BTreeMap<String, Option<f64>>> {
+fn ages(connection: &Connection, asked: &Terms) -> Result<BTreeMap<String, Option<f64>>> {
     let mut find = connection.prepare(include_str!("../../../queries/ordered/newest.sql"))?;
     let mut rows = find.query([])?;
     let mut ages: BTreeMap<String, Option<f64>> = BTreeMap::new();

@@ -16,7 +16,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 use serde::Serialize;
 
-pub use written::Event;
+pub use written::WrittenEvent;
 
 use self::outages::Outages;
 use self::places::between;
@@ -57,7 +57,7 @@ pub struct Explanation {
     /// The neighbouring requests with the most extra misses.
     pub stretch: Stretch,
     /// What the router wrote then.
-    pub events: Vec<Event>,
+    pub events: Vec<WrittenEvent>,
     /// Typical missed requests of the first named value; without one, of the stretch.
     pub rids: Vec<String>,
     /// Requests offered a second.

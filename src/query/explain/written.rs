@@ -11,7 +11,7 @@ use crate::text::{micros, wall_time};
 
 /// Something that the router wrote.
 #[derive(Debug, Clone, Serialize, PartialEq)]
-pub struct Event {
+pub struct WrittenEvent {
     /// `ejected`, `timed hold`, `inference hold`, `floor breach` or `controller decision`.
     pub event: String,
     /// The engine, when it concerns one.
@@ -33,8 +33,8 @@ pub struct Event {
 }
 
 /// What the router wrote that touches a selection, which is the connection's one afterwards.
-pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result<Vec<Event>> {
-    let mut found: Vec<(f64, Event)> = Vec::new();
+pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result<Vec<WrittenEvent>> {
+    let mut found: Vec<(f64, WrittenEvent)> = Vec::new();
     let wall = |row: &Row<'_>, column: &str| row.real(column).and_then(wall_time);
     let began = |row: &Row<'_>| row.real("wall_from").or(row.real("wall_to")).unwrap_or(f64::MAX);
     for row in ask(connection, "engine-downtime", selection, |_| None)?.rows() {
@@ -43,7 +43,7 @@ pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result
         let said: Vec<String> = row.known_text("cause").into_iter().chain(ended).collect();
         found.push((
             began(&row),
-            Event {
+            WrittenEvent {
                 event,
                 engine: row.known_text("engine"),
                 run: row.known_text("run"),
@@ -60,7 +60,7 @@ pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result
         let number = |column: &str| row.real(column).map_or_else(|| "unknown".to_owned(), micros);
         found.push((
             began(&row),
-            Event {
+            WrittenEvent {
                 event: "floor breach".to_owned(),
                 engine: None,
                 run: row.known_text("run"),
@@ -80,7 +80,7 @@ pub(super) fn find(connection: &mut Connection, selection: &Selection) -> Result
     for row in ask(connection, "controller", selection, |_| None)?.rows() {
         found.push((
             began(&row),
-            Event {
+            WrittenEvent {
                 event: "controller decision".to_owned(),
                 engine: None,
                 run: None,

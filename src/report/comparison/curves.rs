@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Asked, BUCKET_S, STROKES, Side, side_key};
+use super::{BUCKET_S, PageInput, STROKES, Side, side_key};
 use crate::query::answer::Answer;
 use crate::query::compare::SCOPES;
 use crate::report::parts::{Figure, dense, details, source};
@@ -13,7 +13,7 @@ use crate::report::words::{count, goal, share};
 const HEIGHT: f64 = 190.0;
 
 /// Attainment by offered rate of both sides.
-pub(super) fn curves(asked: &Asked<'_>, sides: &[Side], band: f64) -> Markup {
+pub(super) fn curves(asked: &PageInput<'_>, sides: &[Side], band: f64) -> Markup {
     let title = "Attainment against offered rate";
     let bands: Vec<Vec<(f64, f64, i64, i64)>> = sides
         .iter()

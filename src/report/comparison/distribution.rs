@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Asked, STROKES, Side, side_key};
+use super::{PageInput, STROKES, Side, side_key};
 use crate::query::compare::SCOPES;
 use crate::report::figures::survey::OfEngine;
 use crate::report::parts::{Figure, source};
@@ -15,7 +15,7 @@ fn sorted(values: &[OfEngine]) -> Vec<f32> {
     values
 }
 
-pub(super) fn distribution(asked: &Asked<'_>, sides: &[Side], at: usize) -> Markup {
+pub(super) fn distribution(asked: &PageInput<'_>, sides: &[Side], at: usize) -> Markup {
     let metric = ["TTFT", "TPOT"][at];
     let title = format!("{metric} of completed requests");
     let values: Vec<Vec<f32>> = sides

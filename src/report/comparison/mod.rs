@@ -21,12 +21,12 @@ use crate::report::page::document;
 use crate::report::parts::{key, key_line, section};
 use crate::report::plot::{Line, step_for};
 use crate::report::words;
-use crate::report::words::{Moment, count, short_duration};
+use crate::report::words::{WallDetail, count, short_duration};
 use crate::selection::Selection;
 use crate::store::slos::Slo;
 
 /// What a page of two selections is made of.
-pub struct Asked<'a> {
+pub struct PageInput<'a> {
     /// Both, as scopes of [`SCOPES`].
     pub sides: &'a Selection,
     /// What they are called on the command line.
@@ -49,14 +49,14 @@ struct Side {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn page(connection: &mut Connection, asked: &Asked<'_>) -> Result<String> {
+pub fn page(connection: &mut Connection, asked: &PageInput<'_>) -> Result<String> {
     let mut sides = Vec::new();
     let band = band(connection, asked)?;
     for name in SCOPES {
         asked.sides.install(connection)?;
         let scope = ordered::scopes(connection)?.into_iter().find(|scope| scope.name == name);
         let axis = Axis::default();
-        let wanted = survey::Asked {
+        let wanted = survey::Surveyed {
             targets: asked.targets,
             policy: Policy::default(),
             axis: &axis,
@@ -75,7 +75,7 @@ pub fn page(connection: &mut Connection, asked: &Asked<'_>) -> Result<String> {
 const BUCKET_S: i64 = 60;
 
 /// How wide a band of rates is that suits both sides.
-fn band(connection: &mut Connection, asked: &Asked<'_>) -> Result<f64> {
+fn band(connection: &mut Connection, asked: &PageInput<'_>) -> Result<f64> {
     let given = |name: &str| (name == "bucket").then(|| BUCKET_S.to_string());
     let answer = ask(connection, "attainment-over-time", asked.sides, targets_given(asked, given));
     let Ok(answer) = answer else { return Ok(1.0) };
@@ -85,7 +85,7 @@ fn band(connection: &mut Connection, asked: &Asked<'_>) -> Result<f64> {
 
 /// Parameters with the targets among them.
 fn targets_given<'a>(
-    asked: &'a Asked<'_>,
+    asked: &'a PageInput<'_>,
     more: impl Fn(&str) -> Option<String> + 'a,
 ) -> impl Fn(&str) -> Option<String> + 'a {
     move |name| match (name, asked.targets) {
@@ -95,7 +95,12 @@ fn targets_given<'a>(
     }
 }
 
-fn goodput(connection: &mut Connection, asked: &Asked<'_>, side: &str, band: f64) -> Result<Option<Answer>> {
+fn goodput(
+    connection: &mut Connection,
+    asked: &PageInput<'_>,
+    side: &str,
+    band: f64,
+) -> Result<Option<Answer>> {
     if asked.targets.is_none() {
         return Ok(None);
     }
@@ -109,11 +114,11 @@ fn goodput(connection: &mut Connection, asked: &Asked<'_>, side: &str, band: f64
     ask(connection, "goodput", &selection, targets_given(asked, given)).map(Some)
 }
 
-fn markup(asked: &Asked<'_>, sides: &[Side], band: f64) -> String {
+fn markup(asked: &PageInput<'_>, sides: &[Side], band: f64) -> String {
     let names = asked.names.map(|name| words::outside(name, words::ID));
     let title = format!("{} against {}", names[0], names[1]);
     let compared = asked.compared;
-    let when = words::moment(asked.now.timestamp() as f64, Moment::Whole).unwrap_or_default();
+    let when = words::moment(asked.now.timestamp() as f64, WallDetail::Whole).unwrap_or_default();
     let body = html! {
         header {
             h1 { (title) }
@@ -166,7 +171,7 @@ fn verdict(compared: &Comparison) -> Markup {
 /// How a side is drawn: b dashed, so that colour alone tells nothing.
 const STROKES: [(Line, &str); 2] = [(Line::Ok, ""), (Line::Away, r#" stroke-dasharray="5 2""#)];
 
-fn side_key(asked: &Asked<'_>) -> Markup {
+fn side_key(asked: &PageInput<'_>) -> Markup {
     let name = |at: usize| format!("{}: {}", SCOPES[at], words::outside(asked.names[at], 32));
     key("", &[key_line(Line::Ok, 2.4, "", &name(0)), key_line(Line::Away, 2.4, "5 2", &name(1))])
 }

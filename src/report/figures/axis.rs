@@ -129,7 +129,7 @@ impl Axis {
 /// Lays out the runs; they come in the order of their start.
 pub(in crate::report) fn axis(
     connection: &Connection,
-    asked: &selection::Asked,
+    asked: &selection::Choice,
     runs: &[Run],
     bucket_s: Option<i64>,
     now: DateTime<Utc>,
@@ -147,7 +147,7 @@ pub(in crate::report) fn axis(
     let spans: Vec<(f64, f64)> = spans(runs, &drawn, is_wall);
     let (bucket_s, raised_from_s) = width(&spans, bucket_s);
     let by = if is_wall { By::Wall(bucket_s) } else { By::RunTime(bucket_s) };
-    let asked = selection::Asked { by, ..asked.clone() };
+    let asked = selection::Choice { by, ..asked.clone() };
     let mut selection = selection::choose(connection, &asked, now)?;
     let keys: Vec<i64> = drawn.iter().map(|at| runs[*at].run_id).collect();
     selection.rows.retain(|row| keys.contains(&row.run_id));

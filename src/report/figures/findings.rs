@@ -3,7 +3,7 @@
 use super::engines::ROLES;
 use super::fleet::What;
 use super::{Figures, with_counts};
-use crate::report::words::{self, Moment, count, duration, many, rate, share};
+use crate::report::words::{self, WallDetail, count, duration, many, rate, share};
 use crate::statistics::{Difference, Verdict, judge_together};
 
 /// A piece of a sentence.
@@ -169,12 +169,12 @@ fn worst_stretch(figures: &Figures) -> Option<Finding> {
     let when = match wall_s {
         Some(wall_s) => {
             let to_s = wall_s + length_s as f64;
-            let is_same_day = words::moment(wall_s, Moment::Day) == words::moment(to_s, Moment::Day);
+            let is_same_day = words::moment(wall_s, WallDetail::Day) == words::moment(to_s, WallDetail::Day);
             let (begin, end) = match (is_same_day, axis.bucket_s < 60) {
-                (true, true) => (Moment::DaySecond, Moment::Second),
-                (true, false) => (Moment::DayMinute, Moment::Minute),
-                (false, true) => (Moment::DaySecond, Moment::DaySecond),
-                (false, false) => (Moment::DayMinute, Moment::DayMinute),
+                (true, true) => (WallDetail::DaySecond, WallDetail::Second),
+                (true, false) => (WallDetail::DayMinute, WallDetail::Minute),
+                (false, true) => (WallDetail::DaySecond, WallDetail::DaySecond),
+                (false, false) => (WallDetail::DayMinute, WallDetail::DayMinute),
             };
             let (from, to) = (words::moment(wall_s, begin)?, words::moment(to_s, end)?);
             format!("{from}–{to}\u{a0}UTC{run}")

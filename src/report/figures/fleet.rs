@@ -11,7 +11,7 @@ use super::answers::{Answers, Reader};
 use super::axis::Axis;
 use super::series::Series;
 use super::survey::Survey;
-use crate::report::words::{self, Moment};
+use crate::report::words::{self, WallDetail};
 use crate::selection::Selection;
 
 /// What an interval is of.
@@ -238,7 +238,7 @@ impl Fleet {
             }
             let detail: Json = serde_json::from_str(&row.text("detail")).unwrap_or_default();
             let action = detail["action"].as_str().unwrap_or("lifecycle event").to_owned();
-            let when = words::moment(wall_s, Moment::Second).unwrap_or_default();
+            let when = words::moment(wall_s, WallDetail::Second).unwrap_or_default();
             let engine = row.known_text("iid");
             let words = match &engine {
                 Some(engine) => format!(

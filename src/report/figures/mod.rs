@@ -28,9 +28,9 @@ use crate::store::slos::Slo;
 
 /// What a report is asked for.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReportOptions {
     /// What is taken in.
-    pub selection: selection::Asked,
+    pub selection: selection::Choice,
     /// The latency targets; without them nothing is scored.
     pub targets: Option<Slo>,
     /// Who is scored.
@@ -87,7 +87,7 @@ impl Run {
 
 /// Everything that the page is made of.
 pub(super) struct Figures {
-    pub asked: Asked,
+    pub asked: ReportOptions,
     pub runs: Vec<Run>,
     pub by_run: Selection,
     pub axis: Axis,
@@ -146,9 +146,9 @@ pub(super) fn with_counts(hits: i64, rows: i64, seen: &crate::statistics::Batche
 }
 
 /// Asks for everything.
-pub(super) fn gather(reader: &mut Reader<'_>, asked: Asked) -> Result<Figures> {
+pub(super) fn gather(reader: &mut Reader<'_>, asked: ReportOptions) -> Result<Figures> {
     let choose = |reader: &Reader<'_>, by: By| {
-        let chosen = selection::Asked { by, ..asked.selection.clone() };
+        let chosen = selection::Choice { by, ..asked.selection.clone() };
         selection::choose(reader.connection, &chosen, asked.now)
     };
     let by_run = choose(reader, By::Run)?;
@@ -200,7 +200,7 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: Asked) -> Result<Figures> {
     let survey = survey(
         reader.connection,
         &scope,
-        survey::Asked {
+        survey::Surveyed {
             targets: asked.targets.as_ref(),
             policy: asked.policy,
             axis: &axis,

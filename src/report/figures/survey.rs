@@ -132,7 +132,7 @@ pub(in crate::report) struct Survey {
 }
 
 /// What the survey is of.
-pub(in crate::report) struct Asked<'a> {
+pub(in crate::report) struct Surveyed<'a> {
     pub targets: Option<&'a Slo>,
     pub policy: Policy,
     pub axis: &'a Axis,
@@ -152,7 +152,11 @@ pub(in crate::report) const CELLS_DOWN: f64 = 10.0;
 pub(in crate::report) const PRICE_BANDS: f64 = 6.0;
 
 /// Reads the requests of a scope.
-pub(in crate::report) fn survey(connection: &Connection, scope: &Scope, asked: Asked<'_>) -> Result<Survey> {
+pub(in crate::report) fn survey(
+    connection: &Connection,
+    scope: &Scope,
+    asked: Surveyed<'_>,
+) -> Result<Survey> {
     let mut survey = Survey {
         by_run: (0..asked.runs.len()).map(|_| Batches::new()).collect(),
         by_bucket: (0..asked.axis.buckets()).map(|_| Batches::new()).collect(),
@@ -189,7 +193,7 @@ impl Survey {
     }
 
     /// The columns are those of `queries/report/requests.sql`.
-    fn take(&mut self, run_id: i64, row: &Row<'_>, legs: &mut Legs<'_>, asked: &Asked<'_>) -> Result<()> {
+    fn take(&mut self, run_id: i64, row: &Row<'_>, legs: &mut Legs<'_>, asked: &Surveyed<'_>) -> Result<()> {
         let real = |at: usize| -> Result<Option<f64>> { Ok(row.get(at)?) };
         let text = |at: usize| -> Result<Option<&str>> { Ok(row.get_ref(at)?.as_str_or_null()?) };
         let terminal = text(8)?.unwrap_or_default();
@@ -224,7 +228,7 @@ impl Survey {
         })
     }
 
-    fn score(&mut self, run_id: i64, arrived: f64, prompt: Option<i64>, is_met: bool, asked: &Asked<'_>) {
+    fn score(&mut self, run_id: i64, arrived: f64, prompt: Option<i64>, is_met: bool, asked: &Surveyed<'_>) {
         self.all.push(is_met);
         if let Some(run) = asked.runs.get(&run_id) {
             self.by_run[*run].push(is_met);
@@ -244,7 +248,7 @@ impl Survey {
         &mut self,
         row: &Row<'_>,
         (ttft_s, tpot_s): (Option<f64>, Option<f64>),
-        asked: &Asked<'_>,
+        asked: &Surveyed<'_>,
     ) -> Result<()> {
         let target = |of: fn(&Slo) -> f64| asked.targets.map(of);
         let (most_ttft_s, most_tpot_s) = (target(|slo| slo.ttft_s), target(|slo| slo.tpot_s));

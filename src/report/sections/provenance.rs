@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::figures::Figures;
 use crate::report::parts::{Col, Table, dense, details, id, section, source};
-use crate::report::words::{self, Moment, count, duration, many, share};
+use crate::report::words::{self, WallDetail, count, duration, many, share};
 
 /// So many runs and files stand in the tables, and reasons: the first ones there, the others behind them.
 const RUNS: usize = 60;
@@ -50,7 +50,7 @@ fn runs(figures: &Figures) -> Markup {
         let text = |column: &str, most: usize| {
             row.known_text(column).map_or_else(|| words::NONE.to_owned(), |text| words::outside(&text, most))
         };
-        let start = run.wall_s(0.0).and_then(|wall_s| words::moment(wall_s, Moment::Whole));
+        let start = run.wall_s(0.0).and_then(|wall_s| words::moment(wall_s, WallDetail::Whole));
         let short = |column: &str| {
             let text = row.known_text(column).unwrap_or_else(|| words::NONE.to_owned());
             let text = text.strip_prefix("sha256:").unwrap_or(&text).to_owned();

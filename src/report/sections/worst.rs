@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::query::answer::Row;
 use crate::report::figures::{Figures, WORST};
 use crate::report::parts::{Col, Table, engine, id, section, source};
-use crate::report::words::{self, Moment, count, duration, maybe_duration};
+use crate::report::words::{self, WallDetail, count, duration, maybe_duration};
 
 pub(in crate::report) fn markup(figures: &Figures) -> Markup {
     section(
@@ -83,7 +83,7 @@ fn failures(figures: &Figures) -> Markup {
         Col("Attempts", "n s"),
     ]);
     for row in figures.all.rows("latest-failures") {
-        let wall = row.real("wall").and_then(|wall_s| words::moment(wall_s, Moment::DaySecond));
+        let wall = row.real("wall").and_then(|wall_s| words::moment(wall_s, WallDetail::DaySecond));
         let when = wall.unwrap_or_else(|| {
             row.real("rel_s").map_or_else(|| words::NONE.to_owned(), |rel_s| format!("+{}", duration(rel_s)))
         });

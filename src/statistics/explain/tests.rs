@@ -12,7 +12,7 @@ struct Windows {
 }
 
 impl Windows {
-    fn explained(&self) -> Explanation {
+    fn explained(&self) -> Attribution {
         explain(&self.profiles, &self.window, &self.baseline).expect("both windows have rows")
     }
 }

@@ -6,7 +6,7 @@ use crate::report::figures::Figures;
 use crate::report::figures::fleet::What;
 use crate::report::parts::{dense, details};
 use crate::report::words;
-use crate::report::words::{Moment, count, duration};
+use crate::report::words::{WallDetail, count, duration};
 
 /// So many intervals stand in the table behind the figure.
 const MOST_ROWS: usize = 500;
@@ -40,7 +40,8 @@ pub(super) fn intervals(figures: &Figures) -> Markup {
         let outside = |text: &Option<String>, most: usize| {
             text.as_deref().map_or_else(none, |text| words::outside(text, most))
         };
-        let wall = interval.from_s.and_then(|from_s| words::moment(run.wall_s(from_s)?, Moment::DaySecond));
+        let wall =
+            interval.from_s.and_then(|from_s| words::moment(run.wall_s(from_s)?, WallDetail::DaySecond));
         vec![
             (interval.run + 1).to_string(),
             what,

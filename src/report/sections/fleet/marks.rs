@@ -7,7 +7,7 @@ use crate::report::figures::fleet::{Interval, Mark, What};
 use crate::report::figures::{Figures, Run};
 use crate::report::plot::{Line, Svg, Tone, number, percent};
 use crate::report::words;
-use crate::report::words::{Moment, duration, plain};
+use crate::report::words::{WallDetail, duration, plain};
 
 /// The end of an interval that is shorter is not told beside its length.
 const SHORT_S: f64 = 60.0;
@@ -68,7 +68,7 @@ fn told_interval(figures: &Figures, interval: &Interval) -> String {
 /// A moment of a run: wall time, else time into the run.
 fn moment_of(run: &Run, rel_s: f64) -> String {
     run.wall_s(rel_s)
-        .and_then(|wall_s| words::moment(wall_s, Moment::Second))
+        .and_then(|wall_s| words::moment(wall_s, WallDetail::Second))
         .map_or_else(|| format!("+{}", duration(rel_s)), |wall| format!("{wall} UTC"))
 }
 

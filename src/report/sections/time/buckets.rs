@@ -5,7 +5,7 @@ use crate::report::figures::axis::Axis;
 use crate::report::figures::series::Bucket;
 use crate::report::plot::{Band, Hit, area, stepped};
 use crate::report::words;
-use crate::report::words::{Moment, plain};
+use crate::report::words::{WallDetail, plain};
 
 /// What is read off the buckets of each column.
 pub(super) fn by_column<T>(figures: &Figures, read: impl Fn(&Bucket) -> T) -> Vec<Vec<T>> {
@@ -47,12 +47,12 @@ pub(super) fn areas(
 }
 
 /// How much of its wall time tells the begin of a bucket from that of any other.
-pub(super) fn begin_shown(axis: &Axis) -> Moment {
+pub(super) fn begin_shown(axis: &Axis) -> WallDetail {
     match (axis.is_wall || axis.bucket_s >= 3600, axis.bucket_s < 60) {
-        (true, true) => Moment::DaySecond,
-        (true, false) => Moment::DayMinute,
-        (false, true) => Moment::Second,
-        (false, false) => Moment::Minute,
+        (true, true) => WallDetail::DaySecond,
+        (true, false) => WallDetail::DayMinute,
+        (false, true) => WallDetail::Second,
+        (false, false) => WallDetail::Minute,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::report::figures::Figures;
 use crate::report::figures::axis::MOST_COLUMNS;
 use crate::report::plot::{Column, Head, Labels, Span, TimeTick, time_ticks};
 use crate::report::words;
-use crate::report::words::{Moment, short_duration};
+use crate::report::words::{WallDetail, short_duration};
 
 /// The columns of all figures over time, and their ticks.
 pub(in crate::report::sections) struct Grid {
@@ -15,22 +15,22 @@ pub(in crate::report::sections) struct Grid {
 }
 
 /// The words of ticks: wall time in UTC, else time into the run.
-struct Clock<'f> {
+struct TickWords<'f> {
     figures: &'f Figures,
 }
 
-impl Labels for Clock<'_> {
+impl Labels for TickWords<'_> {
     fn label(&self, column: usize, time_s: f64, step_s: f64) -> String {
         let has_wall = self.figures.axis.columns[column].zero_wall_s.is_some();
         if !has_wall {
             return if time_s == 0.0 { "+0".to_owned() } else { format!("+{}", short_duration(time_s)) };
         }
         let how = if step_s >= 86_400.0 || time_s.rem_euclid(86_400.0) == 0.0 {
-            Moment::Day
+            WallDetail::Day
         } else if step_s < 60.0 {
-            Moment::Second
+            WallDetail::Second
         } else {
-            Moment::Minute
+            WallDetail::Minute
         };
         words::moment(time_s, how).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ pub(super) fn grid(figures: &Figures) -> Grid {
     let columns = axis.columns.iter().map(|column| {
         let head = column.run.map_or_else(Head::default, |at| {
             let run = &figures.runs[at];
-            let start = run.wall_s(0.0).and_then(|wall_s| words::moment(wall_s, Moment::YearMinute));
+            let start = run.wall_s(0.0).and_then(|wall_s| words::moment(wall_s, WallDetail::YearMinute));
             let rest = match start {
                 Some(start) => {
                     vec![format!("{start}\u{a0}UTC"), format!("· {}", words::outside(run.short(), 16))]
@@ -64,7 +64,7 @@ pub(super) fn grid(figures: &Figures) -> Grid {
         Column { x: column.x, width: column.width, buckets: column.buckets, head }
     });
     let columns = columns.collect();
-    Grid { columns, ticks: time_ticks(&spans, &Clock { figures }), lifetimes: lifetimes(figures) }
+    Grid { columns, ticks: time_ticks(&spans, &TickWords { figures }), lifetimes: lifetimes(figures) }
 }
 
 /// The lifetimes of runs on an axis of wall time.

@@ -7,7 +7,7 @@ use crate::report::figures::Figures;
 use crate::report::parts::{Col, Table, raw, source};
 use crate::report::plot::{Line, Svg, Tone, attainment_floor};
 use crate::report::words;
-use crate::report::words::{Moment, count, goal, maybe_share};
+use crate::report::words::{WallDetail, count, goal, maybe_share};
 use crate::statistics::Share;
 
 /// So many runs stand in the table, and so many behind it.
@@ -94,7 +94,7 @@ fn row_of(figures: &Figures, run: usize, share: Option<Share>, dots: Markup) -> 
     let of = &figures.runs[run];
     let row = figures.each.find("attainment", "scope", &of.run);
     let int = |column: &str| row.map_or_else(|| words::NONE.to_owned(), |row| count(row.int(column)));
-    let start = of.wall_s(0.0).and_then(|wall_s| words::moment(wall_s, Moment::DayMinute));
+    let start = of.wall_s(0.0).and_then(|wall_s| words::moment(wall_s, WallDetail::DayMinute));
     let is_unknown = accounting(figures, run).as_deref() == Some("unavailable");
     vec![
         html! {
