@@ -1,7 +1,9 @@
 //! The README's examples are run, and say what they say.
 
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
+use narwhal_jq::query::catalog::shipped;
 use serde_json::Value;
 
 use crate::explaining::one_bad_engine;
@@ -151,6 +153,30 @@ fn every_command_is_in_the_readme() {
     for name in names.into_iter().filter(|name| *name != "help") {
         assert!(readme.contains(&format!("narwhal-jq {name}")), "{name} is not in the README");
     }
+}
+
+#[test]
+fn every_canned_query_is_defined_with_its_columns() {
+    let page = std::fs::read_to_string(project().join("docs/semantics.md")).unwrap();
+    let (_, section) = page.split_once("\n## Canned queries\n").expect("the page defines the canned queries");
+    // Of `| name | rows | columns |`, without what stands in parentheses beside a column.
+    let mut defined: BTreeMap<&str, Vec<&str>> = section
+        .lines()
+        .filter_map(|line| {
+            let (name, cells) = line.strip_prefix("| `")?.split_once("` | ")?;
+            let columns = cells.strip_suffix(" |")?.split(" | ").nth(1)?;
+            Some((name, columns.split(['(', ')']).step_by(2).flat_map(|part| part.split(',')).collect()))
+        })
+        .collect();
+    for query in shipped().unwrap() {
+        let columns = defined.remove(query.name.as_str());
+        let columns = columns.unwrap_or_else(|| panic!("docs/semantics.md does not define `{}`", query.name));
+        let columns: Vec<&str> =
+            columns.into_iter().map(str::trim).filter(|column| !column.is_empty()).collect();
+        let declared: Vec<&str> = query.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(columns, declared, "docs/semantics.md has other columns of `{}`", query.name);
+    }
+    assert!(defined.is_empty(), "docs/semantics.md defines what there is not: {:?}", defined.keys());
 }
 
 /// The keys of an answer as data, however deep they lie. Those below `kinds` are names of the journal.

@@ -1,15 +1,17 @@
 //! Databases that older releases made are brought up to date by an ingest, and hold then what a new one does.
 
 use std::fs;
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
+use narwhal_jq::store::schema::LATEST;
+use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::harness::{Contents, Lab, fixture, set_modified};
+use crate::harness::{Contents, Lab, fixture, project, set_modified};
 use crate::journals::journal;
 
-/// The schemas of older releases, of which there is a database each.
-const OLDER: RangeInclusive<u32> = 1..=5;
+/// The schemas before this one, of which there is a database each.
+const OLDER: Range<i64> = 1..LATEST;
 
 /// What the journal holds, loaded now. The copy says nothing of when it was written.
 fn fresh() -> Lab {
@@ -19,11 +21,27 @@ fn fresh() -> Lab {
     lab
 }
 
-fn older(version: u32) -> Lab {
+fn older(version: i64) -> Lab {
     let lab = Lab::new();
     lab.write("narwhal.db", fixture(&format!("databases/schema-{version}.db")));
     lab.write("journal.jsonl", fixture("databases/journal.jsonl"));
     lab
+}
+
+#[test]
+fn a_migration_comes_with_a_database_of_the_schema_before_it() {
+    for version in OLDER {
+        let path = project().join(format!("tests/fixtures/databases/schema-{version}.db"));
+        assert!(
+            path.is_file(),
+            "migration {} has no database of the schema before it, schema-{version}.db: tests/fixtures/README.md says \
+             how to make one",
+            version + 1
+        );
+        let connection = Connection::open(&path).unwrap();
+        let of: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(of, version, "{}", path.display());
+    }
 }
 
 /// All rows, but for what the times of files say: an older release did not look at them. Tables that only a
