@@ -52,24 +52,24 @@ fn told_interval(figures: &Figures, interval: &Interval) -> String {
         .as_deref()
         .map_or_else(String::new, |cause| format!(": {}", words::outside(cause, words::ID)));
     let from = interval.from_s.map_or_else(|| "an unknown start".to_owned(), |from_s| moment_of(run, from_s));
-    // UTC is said once, at the end; the end of a short one is known by its length.
+    // The end of a short one is known by its length.
     let is_short = interval.length_s.is_some_and(|length_s| length_s < SHORT_S);
-    let (from, to) = if interval.is_open {
-        (from.as_str(), " to the run’s end".to_owned())
+    let to = if interval.is_open {
+        " to the run’s end".to_owned()
     } else if is_short {
-        (from.as_str(), String::new())
+        String::new()
     } else {
-        (from.strip_suffix(" UTC").unwrap_or(&from), format!(" to {}", moment_of(run, interval.to_s)))
+        format!(" to {}", moment_of(run, interval.to_s))
     };
     let length = interval.length_s.map_or_else(String::new, |length_s| format!(", {}", duration(length_s)));
     plain(&format!("{what}{cause}\n{from}{to}{length}"))
 }
 
-/// A moment of a run: wall time, else time into the run.
+/// A moment of a run: wall time, in UTC as the heads of the columns say, else time into the run.
 fn moment_of(run: &Run, rel_s: f64) -> String {
     run.wall_s(rel_s)
         .and_then(|wall_s| words::moment(wall_s, WallDetail::Second))
-        .map_or_else(|| format!("+{}", duration(rel_s)), |wall| format!("{wall} UTC"))
+        .unwrap_or_else(|| format!("+{}", duration(rel_s)))
 }
 
 pub(super) fn router_marks(svg: &mut Svg, figures: &Figures, top: f64) {

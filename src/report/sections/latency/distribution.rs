@@ -132,16 +132,20 @@ fn engine_lines(figures: &Figures, at: usize, values: &[OfEngine], points: &[f64
     lines
 }
 
-/// A path through the shares at each point, thinned where it hardly bends.
+/// A path through the shares at each point, thinned where it hardly bends. In steps of tenths of a pixel, which are half as
+/// long to write as places: a page has dozens of these.
 fn path(counts: &[usize], n: usize) -> String {
-    let y = |at: usize| Distribution::down(counts[at] as f64 / n.max(1) as f64);
-    let mut d = format!("M0 {}", number(y(0), 1));
-    let mut drawn = y(0);
+    let tenths = |at: usize| (10.0 * Distribution::down(counts[at] as f64 / n.max(1) as f64)).round() as i64;
+    let pixels = |tenths: i64| number(tenths as f64 / 10.0, 1);
+    let mut drawn = (0, tenths(0));
+    let mut d = format!("M0 {}", pixels(drawn.1));
     for at in 1..counts.len() {
-        let is_last = at + 1 == counts.len();
-        if (y(at) - drawn).abs() >= 0.4 || is_last {
-            d.push_str(&format!("L{} {}", at * 10, number(y(at), 1)));
-            drawn = y(at);
+        let (across, down) = (10 * (at - drawn.0), tenths(at) - drawn.1);
+        if down.abs() >= 4 || at + 1 == counts.len() {
+            let before = if drawn.0 == 0 { "l" } else { " " };
+            let between = if down < 0 { "" } else { " " };
+            d.push_str(&format!("{before}{across}{between}{}", pixels(down)));
+            drawn = (at, tenths(at));
         }
     }
     d
@@ -227,4 +231,26 @@ fn behind(figures: &Figures, at: usize) -> Markup {
         rows.push(vec![name, count(row.int("n")), value("p50"), value("p90"), value("p99"), value("max")]);
     }
     dense(&heads, rows.into_iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_a_path_end_at_its_places() {
+        let counts = [0, 0, 1, 1, 3, 7, 7, 8];
+        let d = path(&counts, 8);
+        let (from, steps) = d.split_once('l').expect("a path with steps");
+        let mut place = from.strip_prefix("M0 ").and_then(|y| y.parse::<f64>().ok()).expect("a place");
+        let mut x = 0;
+        assert!((place - Distribution::down(0.0)).abs() < 0.05);
+        for step in steps.split(' ') {
+            let (across, up) = step.split_once('-').expect("a curve that only rises");
+            x += across.parse::<usize>().expect("a width");
+            place -= up.parse::<f64>().expect("a height");
+            assert!((place - Distribution::down(counts[x / 10] as f64 / 8.0)).abs() < 0.06, "{d} at {x}");
+        }
+        assert_eq!(x, 70);
+    }
 }
