@@ -20,8 +20,8 @@
 --   of the run touches has a row. The requests are those that arrived in the parts: one that ends in
 --   none of these buckets counts in the one it arrived in only, and one from before a part not at
 --   all. A bucket that a part cuts, or that the run ends in, is divided by its whole width. Output
---   is null when the run knows it of no request. Over several runs, and in wall time,
---   `rates --by 5m` says it.
+--   is null when the run knows it of no request, and so are prompts. Over several runs, and in wall
+--   time, `rates --by 5m` says it.
 with recursive
 given as (
     select 1e0 * coalesce(:bucket, 60) as bucket
@@ -94,9 +94,9 @@ touched as (
     select run_id, bucket_no
     from arrived
 ),
--- Whether any request of the run, selected or not, has its output: unknown is not 0.
+-- Whether any request of the run, selected or not, has its prompt, and any its output: unknown is not 0.
 known as (
-    select c.run_id as run_id, count(t.output_len) as outputs
+    select c.run_id as run_id, count(t.input_len) as inputs, count(t.output_len) as outputs
     from (select distinct run_id from touched) as c
     cross join terminals as t
     where t.run_id = c.run_id
@@ -106,7 +106,7 @@ counted as (
     select b.run_id as run_id, b.bucket_no as bucket_no,
         coalesce(a.requests, 0) as arrived,
         coalesce(e.completed, 0) as completed,
-        coalesce(a.input_tokens, 0) as input_tokens,
+        case when k.inputs > 0 then coalesce(a.input_tokens, 0) end as input_tokens,
         case when k.outputs > 0 then coalesce(e.output_tokens, 0) end as output_tokens
     from touched as b
     left join arrived as a on a.run_id = b.run_id and a.bucket_no = b.bucket_no

@@ -1,5 +1,5 @@
 -- Faster: the requests are read and sorted once, for the buckets of their arrival and their end together, and
--- whether output is known is looked up, not counted.
+-- whether prompts and output are known is looked up, not counted.
 with recursive
 given as (
     select 1e0 * coalesce(:bucket, 60) as bucket
@@ -70,15 +70,21 @@ known as materialized (
             where t.run_id = c.run_id
                 and t.terminal <> 'completed'
                 and t.output_len is not null
-        ) as is_known
+        ) as has_output,
+        exists (
+            select 1
+            from terminals as t
+            where t.run_id = c.run_id
+                and t.input_len is not null
+        ) as has_input
     from (select distinct run_id from touched) as c
 ),
 counted as (
     select b.run_id, b.bucket_no,
         coalesce(a.requests, 0) as arrived,
         coalesce(e.completed, 0) as completed,
-        coalesce(a.input_tokens, 0) as input_tokens,
-        case when k.is_known = 1 then coalesce(e.output_tokens, 0) end as output_tokens
+        case when k.has_input = 1 then coalesce(a.input_tokens, 0) end as input_tokens,
+        case when k.has_output = 1 then coalesce(e.output_tokens, 0) end as output_tokens
     from touched as b
     join known as k on k.run_id = b.run_id
     left join arrived as a on a.run_id = b.run_id and a.bucket_no = b.bucket_no

@@ -273,10 +273,11 @@ def q_throughput(run, windows, a):
         arrived[bucket_of(run, r["arrived"], a.bucket)].append(r)
         if r.get("duration_s") is not None:
             ended[bucket_of(run, r["arrived"] + r["duration_s"], a.bucket)].append(r)
-    counts_output = any(r.get("output_len") is not None for r in run.terminals)
+    knows_input = any(r.get("input_len") is not None for r in run.terminals)
+    knows_output = any(r.get("output_len") is not None for r in run.terminals)
     for k in sorted({*touched_buckets(run, windows, a.bucket), *arrived}):
-        tokens_in = total_int(r.get("input_len") for r in arrived[k])
-        tokens_out = total_int(r.get("output_len") for r in ended[k]) if counts_output else None
+        tokens_in = total_int(r.get("input_len") for r in arrived[k]) if knows_input else None
+        tokens_out = total_int(r.get("output_len") for r in ended[k]) if knows_output else None
         yield [k * a.bucket, len(arrived[k]), sum(r["terminal"] == "completed" for r in ended[k]),
                tokens_in, tokens_out, ratio(tokens_in, a.bucket), ratio(tokens_out, a.bucket)]
 

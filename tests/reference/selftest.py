@@ -336,6 +336,9 @@ class Queries(Case):
         self.check(self.a(), "--query throughput", [
             [A, 0, 3, 2, 7, 20, 7 / 60, 20 / 60], [A, 60, 1, 1, 0, 1, 0.0, 1 / 60],
             [A, 120, 0, 0, 0, 0, 0.0, 0.0], [A, 180, 1, 0, 4, 2, 4 / 60, 2 / 60]])
+        # Of run C neither prompts nor output are known.
+        self.check(self.journal("c.jsonl", JOURNAL_C, 1000000021), "--query throughput",
+                   [[C, 0, 2, 2, None, None, None, None]])
         # r4 arrives in the last selected bucket, and ends in a later one, which has no row.
         self.check(self.a(), "--query throughput --bucket 10 --from 60 --to 70",
                    [[A, 60.0, 1, 0, 0, 0, 0.0, 0.0]])
