@@ -58,6 +58,7 @@ pub(super) const STRONG_KEYS: &[&str] = &[
     "forwarded-for",
     "via",
     "found for name",
+    "address information",
     "name does not exist",
     "to the question",
     "resolve call failed",

@@ -122,5 +122,4 @@ pub(super) const SUBJECT_HAPPENS: &[&str] = &[
     " - connection refused",
     " connection refused",
     ": broken pipe",
-    "::",
 ];

@@ -57,6 +57,8 @@ pub(super) const STRONG_PHRASES: &[&str] = &[
     "route to",
     "getaddrinfo failed for",
     "getaddrinfo for",
+    "getaddrinfo() failed for",
+    "getaddrinfo() for",
     "getaddrinfo",
     "gethostbyname",
     "unable to reach",
@@ -123,6 +125,9 @@ pub(super) const STRONG_PHRASES: &[&str] = &[
     "connection from",
     "connections from",
     "call from",
+    "contact with",
+    "rdma_connect to",
+    "nixl agent",
     "reached from",
     "node failure on",
     "via: 1.0",
@@ -178,6 +183,7 @@ pub(super) const QUOTED_PHRASES: &[&str] = &[
     "service",
     "services",
     "endpoints",
+    "agent",
 ];
 
 /// What ends right before a name that is a machine's if it is called like one.
@@ -219,6 +225,7 @@ pub(super) const WEAK_PHRASES: &[&str] = &[
     "member",
     "leader",
     "remote",
+    "agent",
 ];
 
 /// What can end before a machine whose name ends in a number.
@@ -295,7 +302,7 @@ pub(super) const HAPPENS: &[&str] = &[
     ": connection ",
     " presented ",
     " requires ",
-    " died",
+    " disconnected",
     " is not ",
     " missed",
 ];

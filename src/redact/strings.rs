@@ -38,7 +38,7 @@ impl<'l> Quoted<'l> {
 pub fn each_string<'l>(line: &'l [u8], mut take: impl FnMut(Quoted<'l>)) {
     let mut each = |from: usize, to: usize| {
         let strings =
-            Strings { line: &line[from..to], pos: 0, depth: 0, role: Role::Text, engines: Vec::new() };
+            Strings { line: &line[from..to], pos: 0, depth: 0, role: Role::Text, named: Vec::new() };
         for quoted in strings {
             take(Quoted { at: from + quoted.at, ..quoted });
         }
@@ -70,8 +70,8 @@ struct Strings<'l> {
     depth: usize,
     /// The role of the value that comes next.
     role: Role,
-    /// The depths at which strings are engines, and whether as keys or as elements.
-    engines: Vec<(usize, Role)>,
+    /// The depths at which strings are names, and of what: engines as keys, engines, hosts and users as elements.
+    named: Vec<(usize, Role)>,
 }
 
 impl<'l> Iterator for Strings<'l> {
@@ -83,8 +83,8 @@ impl<'l> Iterator for Strings<'l> {
             self.pos += 1;
             match byte {
                 b'"' => return self.string(),
-                b'[' => self.open(Role::Engine),
-                b'{' => self.open(Role::EngineKeys),
+                b'[' => self.open(&[Role::Engine, Role::Host, Role::User]),
+                b'{' => self.open(&[Role::EngineKeys]),
                 b']' | b'}' => self.close(),
                 _ => {}
             }
@@ -93,15 +93,16 @@ impl<'l> Iterator for Strings<'l> {
 }
 
 impl<'l> Strings<'l> {
-    fn open(&mut self, role: Role) {
+    fn open(&mut self, named: &[Role]) {
         self.depth += 1;
-        if std::mem::replace(&mut self.role, Role::Text) == role {
-            self.engines.push((self.depth, role));
+        let role = std::mem::replace(&mut self.role, Role::Text);
+        if named.contains(&role) {
+            self.named.push((self.depth, role));
         }
     }
 
     fn close(&mut self) {
-        self.engines.pop_if(|(depth, _)| *depth == self.depth);
+        self.named.pop_if(|(depth, _)| *depth == self.depth);
         self.depth = self.depth.saturating_sub(1);
     }
 
@@ -117,16 +118,14 @@ impl<'l> Strings<'l> {
         self.pos = end + 1;
         let raw = &self.line[at..end];
         let is_key = self.line[self.pos..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
-        let holds = if is_key { Role::EngineKeys } else { Role::Engine };
-        let is_engine = self.engines.last() == Some(&(self.depth, holds));
-        let role = match std::mem::replace(&mut self.role, Role::Text) {
-            _ if is_engine => Role::Engine,
-            Role::EngineKeys => Role::Text,
-            role => role,
-        };
+        let here = self.named.last().filter(|(depth, _)| *depth == self.depth).map(|(_, role)| *role);
+        let own = std::mem::replace(&mut self.role, Role::Text);
         if !is_key {
+            let role = here.filter(|role| *role != Role::EngineKeys).unwrap_or(own);
+            let role = if role == Role::EngineKeys { Role::Text } else { role };
             return Some(Quoted { at, raw, role });
         }
+        let is_engine = here == Some(Role::EngineKeys);
         let key = Quoted { at, raw, role: if is_engine { Role::Engine } else { Role::Text } };
         self.role = role_of(&key.text());
         Some(key)
