@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches};
 
 use super::query::AskedQueries;
@@ -25,12 +25,13 @@ pub fn parse() -> Result<Invocation> {
     let settings = settings::load(&named(&arguments));
     let folder = settings.as_ref().ok().and_then(|settings| settings.queries.clone());
     let (catalog, faults) = whole_catalog(&arguments, folder)?;
-    let matches = command(&catalog).try_get_matches().map_err(|error| {
+    let mut command = command(&catalog);
+    let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(|error| {
         let is_unknown = error.kind() == ErrorKind::InvalidSubcommand;
         let told = faults.iter().filter(|_| is_unknown);
         Unparsed {
             faults: told.map(|(path, fault)| format!("{}: {fault:#}", path.as_text())).collect(),
-            answer: error,
+            answer: in_own_words(error, asked(&mut command, &arguments)),
         }
     })?;
     let mut cli =
@@ -47,6 +48,46 @@ pub fn parse() -> Result<Invocation> {
         selection.fall_back_on(fallback);
     }
     Ok(Invocation { global: cli.global, command: cli.command })
+}
+
+/// The subcommand that the arguments ask for, as far as there is one.
+fn asked<'c>(command: &'c mut clap::Command, arguments: &[OsString]) -> &'c mut clap::Command {
+    arguments.iter().fold(command, |command, argument| {
+        let is_there = command.find_subcommand(argument).is_some();
+        if is_there { command.find_subcommand_mut(argument).expect("it was just found") } else { command }
+    })
+}
+
+/// What the parser found wrong, where its own words mislead: to who asks, a query is no subcommand, and a flag that is
+/// hardly like the one that was typed is no way out.
+fn in_own_words(mut error: clap::Error, command: &mut clap::Command) -> clap::Error {
+    let strings = |kind| match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(several)) => several.clone(),
+        _ => Vec::new(),
+    };
+    let first = |flag: &String| flag.trim_start_matches('-').chars().next();
+    match error.kind() {
+        ErrorKind::InvalidSubcommand if command.get_name() == "query" => {
+            let typed = strings(ContextKind::InvalidSubcommand).concat();
+            let alike = strings(ContextKind::SuggestedSubcommand);
+            let similar = match alike.len() {
+                0 => String::new(),
+                _ => format!("\n\n  tip: like it is called: {}", alike.join(", ")),
+            };
+            let message = format!("no query is called '{typed}': `narwhal-jq query` lists them{similar}");
+            command.error(ErrorKind::InvalidSubcommand, message)
+        }
+        ErrorKind::UnknownArgument
+            if strings(ContextKind::SuggestedArg).first().and_then(first)
+                != strings(ContextKind::InvalidArg).first().and_then(first) =>
+        {
+            error.remove(ContextKind::SuggestedArg);
+            error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+            error
+        }
+        _ => error,
+    }
 }
 
 /// A command line that says nothing to be done: what is to be told instead.

@@ -88,7 +88,25 @@ fn wrong_sql_is_told_with_its_place() {
 #[test]
 fn a_wrong_query_is_told_with_the_way_out() {
     let lab = lab();
-    lab.run(&["query", "outcoms"]).exits(2).says("a similar subcommand exists: 'outcomes'");
+    lab.run(&["query", "outcoms"])
+        .exits(2)
+        .says("error: no query is called 'outcoms': `narwhal-jq query` lists them\n\n  tip: like it is called: outcomes\n");
+    let unlike = lab.run(&["--quiet", "query", "xyz"]).exits(2);
+    assert!(!unlike.stderr.contains("tip:") && !unlike.stderr.contains("subcommand"), "{}", unlike.stderr);
+    // A flag that is another one's: what is hardly like it is no tip.
+    for (command, usage) in [
+        (&["sql", "select 1"][..], "Usage: narwhal-jq sql "),
+        (&["compare", "a", "b"], "Usage: narwhal-jq compare "),
+        (&["slo", "solve"], "Usage: narwhal-jq slo solve "),
+    ] {
+        let wrong = lab.run(&[command, &["--ingest", "j.jsonl"]].concat()).exits(2).says(usage);
+        assert!(
+            wrong.stderr.starts_with("error: unexpected argument '--ingest' found\n"),
+            "{}",
+            wrong.stderr
+        );
+        assert!(!wrong.stderr.contains("--quiet"), "{}", wrong.stderr);
+    }
     lab.run(&["query", "outcomes", "--rum", "x"]).exits(2).says("a similar argument exists: '--run'");
     lab.run(&["query", "outcomes", "--run", "x"]).exits(1).says(
         "error: no run \"x\" in the database: `narwhal-jq query runs` lists them, `last` is the newest",
