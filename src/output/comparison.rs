@@ -7,8 +7,11 @@ use crate::query::figures::Figure;
 use crate::statistics::Verdict;
 use crate::text::{self, escaped, grouped, short, wrapped};
 
-/// So many figures stand on the first screen; the rest with `--all`.
+/// So many figures stand on the first screen, if it has room for them; the rest with `--all`.
 const MAX_SHOWN: usize = 6;
+
+/// A screen of 24 lines has so many besides the line that was typed and the next prompt.
+const MAX_LINES: usize = 22;
 
 /// The figures of which it is said what could have been seen, as far as they are not shown to differ.
 const TELLING: [&str; 5] =
@@ -28,43 +31,65 @@ const WIDTH: usize = 80;
 /// # Errors
 /// When it cannot be written.
 pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all: bool) -> io::Result<()> {
+    let mut text = Vec::new();
+    for max_shown in (1..=MAX_SHOWN).rev() {
+        text.clear();
+        write_with(&mut text, comparison, names, (!all).then_some(max_shown))?;
+        if all || text.iter().filter(|byte| **byte == b'\n').count() <= MAX_LINES {
+            break;
+        }
+    }
+    out.write_all(&text)?;
+    out.flush()
+}
+
+/// Writes it with so many figures, or all.
+fn write_with(
+    out: &mut dyn Write,
+    comparison: &Comparison,
+    names: [&str; 2],
+    max_shown: Option<usize>,
+) -> io::Result<()> {
     for ((letter, name), requests) in ["a", "b"].into_iter().zip(names).zip(comparison.requests) {
-        let side = format!("{letter}  {}: {} requests", escaped(name), grouped(requests));
+        let side = format!(
+            "{letter}  {}: {} request{}",
+            escaped(name),
+            grouped(requests),
+            if requests == 1 { "" } else { "s" }
+        );
         writeln!(out, "{}", wrapped(&side, WIDTH, 3))?;
     }
     writeln!(out)?;
     writeln!(out, "{}", wrapped(&sentence(comparison), WIDTH, 0))?;
     let found = comparison.figures.found();
-    if let Some(text) = attainment(comparison, &found) {
+    if let Some(text) = attainment(comparison, &found[..found.len().min(max_shown.unwrap_or(MAX_SHOWN))]) {
         writeln!(out, "{}", wrapped(&text, WIDTH, 0))?;
     }
     let of_engines = comparison.engines.found();
-    if all {
-        block(out, &comparison.figures.pairs.iter().collect::<Vec<_>>())?;
-        block(out, &comparison.engines.pairs.iter().collect::<Vec<_>>())?;
-    } else {
-        block(out, &found[..found.len().min(MAX_SHOWN)])?;
-        more(out, found.len())?;
+    if let Some(max_shown) = max_shown {
+        first(out, &found, max_shown)?;
         if !comparison.engines.pairs.is_empty() && comparison.shared == 0 {
             writeln!(out)?;
             let of_engines_told = format!("Engines: {}.", judged(&comparison.engines));
             writeln!(out, "{}", wrapped(&of_engines_told, WIDTH, 0))?;
-            block(out, &of_engines[..of_engines.len().min(MAX_SHOWN / 2)])?;
-            if of_engines.len() > MAX_SHOWN / 2 {
-                writeln!(out, "and {} more", of_engines.len() - MAX_SHOWN / 2)?;
-            }
+            first(out, &of_engines, max_shown.div_ceil(2))?;
         }
+    } else {
+        block(out, &comparison.figures.pairs.iter().collect::<Vec<_>>())?;
+        block(out, &comparison.engines.pairs.iter().collect::<Vec<_>>())?;
     }
     writeln!(out)?;
-    for text in closing(comparison, all) {
+    for text in closing(comparison, max_shown.is_none()) {
         writeln!(out, "{}", wrapped(&text, WIDTH, 0))?;
     }
-    out.flush()
+    Ok(())
 }
 
-fn more(out: &mut dyn Write, found: usize) -> io::Result<()> {
-    if found > MAX_SHOWN {
-        writeln!(out, "and {} more", found - MAX_SHOWN)?;
+/// Writes the first of what was found, and how much more there is.
+fn first(out: &mut dyn Write, found: &[&Pair], max_shown: usize) -> io::Result<()> {
+    block(out, &found[..found.len().min(max_shown)])?;
+    if found.len() > max_shown {
+        writeln!(out, "and {} more", found.len() - max_shown)?;
     }
     Ok(())
 }
@@ -100,8 +125,8 @@ fn sentence(comparison: &Comparison) -> String {
 }
 
 /// What is asked first, when it is not among what differs: attainment, where there are targets.
-fn attainment(comparison: &Comparison, found: &[&Pair]) -> Option<String> {
-    if found.iter().take(MAX_SHOWN).any(|pair| pair.name == ATTAINMENT) {
+fn attainment(comparison: &Comparison, shown: &[&Pair]) -> Option<String> {
+    if shown.iter().any(|pair| pair.name == ATTAINMENT) {
         return None;
     }
     let pair = comparison.figures.pairs.iter().find(|pair| pair.name == ATTAINMENT)?;

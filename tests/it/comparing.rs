@@ -420,6 +420,23 @@ fn issue_13_25_one_screen_says_what_differs_most_and_the_rest_takes_a_flag() {
             assert!(all.lines().any(|line| line.starts_with(name)), "{name} is not in\n{all}");
         }
     }
+    // Every second of the one is two of the other: more figures differ than a screen has room for.
+    let slower = |run: &str, by: f64| {
+        let seconds = |at: u32, of: f64| of * by * (1.0 + f64::from(at % 7) / 100.0);
+        let fields = |at: u32| {
+            ["ttft_s", "tpot_s", "first_byte_s", "decode_tpot_s", "queue_wait_s", "duration_s"]
+                .map(|name| format!("\"{name}\": {}", seconds(at, 0.1)))
+                .join(", ")
+        };
+        (0..4000)
+            .map(|at| row(run, &format!("r{at:06}"), f64::from(at), &(fields(at) + ", \"output_len\": 9")))
+            .collect()
+    };
+    let all_differ = lab(&[slower(A, 1.0), slower(B, 2.0)]);
+    let screen = compare(&all_differ, &[A, B]).exits(0).stdout;
+    assert!(screen.lines().count() <= 22, "{} lines\n{screen}", screen.lines().count());
+    let left = screen.lines().find_map(|line| line.strip_prefix("and ")?.strip_suffix(" more"));
+    assert!(left.is_some_and(|count| count.parse::<u32>().is_ok_and(|count| count > 6)), "{screen}");
     // What differs stands first: 0.15 less attainment, the one thing in which they differ.
     let screen = compare(&made, &[&[A, B], &TARGETS[..]].concat()).exits(0).stdout;
     let first = screen.lines().position(|line| line.starts_with("attainment ")).expect("it differs");
