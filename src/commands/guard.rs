@@ -215,11 +215,15 @@ fn journal_in(file: &mut File) -> Option<&'static str> {
     };
     let mut looked = Vec::new();
     // Of what cannot be unpacked any further, as much as there is.
-    let _ = packed.by_ref().take(LOOKED_AT).read_to_end(&mut looked);
+    let unpacking = packed.by_ref().take(LOOKED_AT).read_to_end(&mut looked);
     let is_journal = text::holds_row(&looked)
         || ENCODED.iter().any(|row| looked.starts_with(row))
         || looked.split(|byte| *byte == b'\n').any(is_journal_row);
-    is_journal.then_some("a journal, and none that narwhal-jq wrote and nobody changed")
+    if is_journal {
+        return Some("a journal, and none that narwhal-jq wrote and nobody changed");
+    }
+    let is_cut_off = unpacking.is_err() && packed.compression.is_some();
+    is_cut_off.then_some("an archive that is cut off or damaged, and may be a journal")
 }
 
 /// Whether a row is one in whatever form its words are written, with escapes say.

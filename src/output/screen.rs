@@ -26,11 +26,8 @@ pub fn width_of_stderr() -> Option<usize> {
     known(terminal_size::terminal_size_of(io::stderr()))
 }
 
-/// A terminal that says 0 does not know, as one on a serial line.
+/// A width of 0 is none that anybody knows, as on a serial line.
 fn known(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
     let named = || std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
-    size.map(|(width, _)| usize::from(width.0))
-        .filter(|width| *width > 0)
-        .or_else(named)
-        .filter(|width| *width > 0)
+    size.map(|(width, _)| usize::from(width.0)).or_else(named).filter(|width| *width > 0)
 }

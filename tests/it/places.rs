@@ -552,3 +552,34 @@ fn point_27_folders_inside_folders_are_read_when_asked_for_and_told_of_otherwise
         .exits(1)
         .says("no journal in the folder empty: looked for *.jsonl, ");
 }
+
+#[test]
+fn point_27_check_export_and_show_read_journals_first() {
+    for (arguments, what) in [
+        (&["check", "--max-p99-ttft", "9", "--ingest", "j.jsonl"][..], "checked"),
+        (&["show", "b", "--ingest", "j.jsonl"], "shown"),
+        (&["export", "table:terminals", "--dir", "out", "--ingest", "j.jsonl"], "exported"),
+    ] {
+        let lab = Lab::new();
+        let row = |rid: &str, arrived: f64| {
+            terminal(RUN, rid, arrived).replace("\"terminal\"", "\"ttft_s\": 0.5, \"terminal\"")
+        };
+        lab.write("j.jsonl", row("a", 1.0) + "\n" + &row("b", 2.0) + "\n");
+        let run = lab.run(arguments).exits(0);
+        assert_eq!(lab.number("select count(*) from terminals"), 2, "{what}");
+        match what {
+            "exported" => {
+                let csv = fs::read_to_string(lab.path("out/tables/terminals.csv")).unwrap();
+                // The header, and a line a request.
+                assert_eq!(csv.lines().count(), 3, "{csv}");
+            }
+            "shown" => assert!(run.stdout.contains("completed"), "{}", run.stdout),
+            _ => assert!(run.stdout.contains("holds"), "{}", run.stdout),
+        }
+        lab.write("more.jsonl", terminal(RUN, "c", 3.0) + "\n");
+        let more: Vec<&str> =
+            arguments.iter().map(|word| if *word == "j.jsonl" { "more.jsonl" } else { word }).collect();
+        lab.run(&more).exits(0);
+        assert_eq!(lab.number("select count(*) from terminals"), 3, "{what}");
+    }
+}
