@@ -155,6 +155,11 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// So many of something, whose name is that of one: `1 run`, `3 runs`.
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+    format!("{count} {one}{}", if count == N::from(1) { "" } else { "s" })
+}
+
 /// A number for eyes: up to six decimals, or three significant digits of a small one.
 pub fn rounded(real: f64) -> String {
     if real != 0.0 && real.abs() < 1e-3 {
@@ -232,6 +237,7 @@ mod tests {
     fn counts_have_their_thousands_apart() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!([0, 1, 2].map(|count| counted(count, "run")), ["0 runs", "1 run", "2 runs"]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::redact::Redactor;
 use crate::selection::Selection;
 use crate::store::export::{each_row, each_selected_row};
 use crate::temporary;
-use crate::text::PathText;
+use crate::text::{PathText, counted};
 
 impl Subcommand for Export {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -102,7 +102,7 @@ fn run(global: &Global, flags: &Export) -> Result<Exit> {
     }
     for one in &written {
         let place = flags.dir.as_ref().map(|folder| folder.join(&one.place).as_text().to_string());
-        teller.note(&format!("{}: {} rows", place.as_ref().unwrap_or(&one.place), one.rows));
+        teller.note(&format!("{}: {}", place.as_ref().unwrap_or(&one.place), counted(one.rows, "row")));
     }
     if let Some(why) = &selection.emptied_by {
         teller.note(&format!("nothing is selected: {why}"));
@@ -324,8 +324,8 @@ impl Plan<'_> {
         }
         if workbook.cut_cells > 0 {
             self.teller.warn(&format!(
-                "{} cells held more text than a spreadsheet's cell can, and were cut; --dir writes them whole",
-                workbook.cut_cells
+                "text longer than a spreadsheet's cell can hold was cut in {}; --dir writes it whole",
+                counted(workbook.cut_cells, "cell")
             ));
         }
         workbook.save(target.writer()).with_context(cannot)?;

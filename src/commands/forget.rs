@@ -19,7 +19,7 @@ use crate::output::{Format, sink};
 use crate::sources::state::{self, State};
 use crate::store::forgotten::{self, Candidate, Holding};
 use crate::store::{self, contents, sources};
-use crate::text::PathText;
+use crate::text::{PathText, counted};
 
 impl Subcommand for Forget {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -105,11 +105,11 @@ fn tell_unknown(connection: &Connection, teller: Teller, flags: &Forget) -> Resu
     if !runs.is_empty() {
         let named: Vec<&str> = runs.iter().take(MAX_NAMED).map(|run| run.run.as_str()).collect();
         let more = if runs.len() > MAX_NAMED { ", ..." } else { "" };
-        teller.note(&format!(
-            "{} runs have no known start and stay, `--run` names them: {}{more}",
-            runs.len(),
-            named.join(", ")
-        ));
+        let stay = match runs.len() {
+            1 => "1 run has no known start and stays, `--run` names it".to_owned(),
+            count => format!("{count} runs have no known start and stay, `--run` names them"),
+        };
+        teller.note(&format!("{stay}: {}{more}", named.join(", ")));
     }
     Ok(())
 }
@@ -171,8 +171,11 @@ fn forget(
     for run in chosen {
         let had = forgotten::forget(connection, run.run_id)?;
         said.push(format!(
-            "run {} forgotten: {} terminals, {} attempt failures, {} events",
-            run.run, had.terminals, had.attempt_failures, had.events
+            "run {} forgotten: {}, {}, {}",
+            run.run,
+            counted(had.terminals, "terminal"),
+            counted(had.attempt_failures, "attempt failure"),
+            counted(had.events, "event")
         ));
     }
     for run in &flags.run {
@@ -192,7 +195,11 @@ fn forget(
 fn move_out(connection: &Connection, folder: &Path, chosen: &[Candidate], teller: Teller) -> Result<Moved> {
     let moved = moving::move_out(connection, folder, &ids(chosen))?;
     lake::tell(&moved.report, folder, teller);
-    teller.note(&format!("{}: {} rows read back, all as in the database", folder.as_text(), moved.rows));
+    teller.note(&format!(
+        "{}: {} read back, all as in the database",
+        folder.as_text(),
+        counted(moved.rows, "row")
+    ));
     Ok(moved)
 }
 

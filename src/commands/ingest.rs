@@ -16,7 +16,7 @@ use crate::ingest::{Counters, FileReport, FollowStanding, Options, Summary, Watc
 use crate::journal::inputs::{self, Depth, Found, Input};
 use crate::output::stdout::stdout;
 use crate::stdio;
-use crate::text::json_escaped;
+use crate::text::{counted, json_escaped};
 
 impl Subcommand for Ingest {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -195,16 +195,22 @@ fn counts(counters: &Counters) -> String {
     if counters.lines == 0 {
         return match counters.pending_bytes {
             0 => "nothing new".to_owned(),
-            bytes => format!("nothing new; {bytes} bytes of an unfinished line wait"),
+            _ => format!("nothing new; {}", waiting(counters)),
         };
     }
-    let mut parts = vec![format!("{} lines", counters.lines)];
+    let mut parts = vec![counted(counters.lines, "line")];
     for (count, what) in [
-        (counters.builds, "builds"),
-        (counters.terminals, "terminals"),
-        (counters.attempt_failures, "attempt failures"),
-        (counters.events, "events"),
-        (counters.duplicates, "duplicates"),
+        (counters.builds, "build"),
+        (counters.terminals, "terminal"),
+        (counters.attempt_failures, "attempt failure"),
+        (counters.events, "event"),
+        (counters.duplicates, "duplicate"),
+    ] {
+        if count > 0 {
+            parts.push(counted(count, what));
+        }
+    }
+    for (count, what) in [
         (counters.rejected, "rejected"),
         (counters.repaired, "repaired"),
         (counters.forgotten, "of forgotten runs"),
@@ -214,9 +220,16 @@ fn counts(counters: &Counters) -> String {
         }
     }
     if counters.pending_bytes > 0 {
-        parts.push(format!("{} bytes of an unfinished line wait", counters.pending_bytes));
+        parts.push(waiting(counters));
     }
     parts.join(", ")
+}
+
+fn waiting(counters: &Counters) -> String {
+    match counters.pending_bytes {
+        1 => "1 byte of an unfinished line waits".to_owned(),
+        bytes => format!("{bytes} bytes of an unfinished line wait"),
+    }
 }
 
 /// A bar with bytes, rate and time left, when a terminal shows it.
@@ -290,10 +303,10 @@ impl Watcher for Progress {
             return;
         }
         let FollowStanding { files, requests, behind_bytes, waits_for } = standing;
-        let mut parts = vec![format!("{requests} requests from {files} files")];
+        let mut parts = vec![format!("{} from {}", counted(*requests, "request"), counted(*files, "file"))];
         parts.push(match behind_bytes {
             0 => "nothing behind".to_owned(),
-            bytes => format!("{bytes} bytes behind"),
+            bytes => format!("{} behind", counted(*bytes, "byte")),
         });
         if *waits_for > 0 {
             parts.push(format!("{waits_for} waited for"));

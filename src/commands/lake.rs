@@ -18,7 +18,7 @@ use crate::lake::export::{self, Exported};
 use crate::lake::manifest::MANIFEST;
 use crate::output::stdout::stdout;
 use crate::store;
-use crate::text::{PathText, escaped};
+use crate::text::{PathText, counted, escaped};
 
 /// What `export` calls it.
 pub(super) const LAKE: &str = "lake";
@@ -67,10 +67,15 @@ pub(super) fn tell(report: &Exported, folder: &Path, teller: Teller) {
         teller.warn(&format!("{shown}: {warning}"));
     }
     for day in &report.written {
-        teller.note(&format!("{shown}: {}: {} rows, {} bytes", day.name, day.rows, day.bytes));
+        teller.note(&format!(
+            "{shown}: {}: {}, {}",
+            day.name,
+            counted(day.rows, "row"),
+            counted(day.bytes, "byte")
+        ));
     }
     if report.unchanged > 0 {
-        teller.note(&format!("{shown}: {} days unchanged", report.unchanged));
+        teller.note(&format!("{shown}: {} unchanged", counted(report.unchanged, "day")));
     }
 }
 
@@ -93,9 +98,13 @@ fn check_lake(global: &Global, folder: &Path) -> Result<Exit> {
         teller.note(&format!("there is no database at {database}: the counts were not compared with one"));
     }
     if report.wrong.is_empty() {
-        let check::Checked { runs, files, rows, bytes, .. } = report;
+        let check::Checked { runs, files, rows, bytes, .. } = &report;
         teller.note(&format!(
-            "{shown}: {runs} runs, {files} files, {rows} rows, {bytes} bytes, all as they should be"
+            "{shown}: {}, {}, {}, {}, all as they should be",
+            counted(*runs, "run"),
+            counted(*files, "file"),
+            counted(*rows, "row"),
+            counted(*bytes, "byte")
         ));
         return Ok(Exit::Done);
     }

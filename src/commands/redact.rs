@@ -21,7 +21,7 @@ use crate::output::stdout::stdout;
 use crate::output::target::Target;
 use crate::redact::check::check_line;
 use crate::redact::{InputAccount, Key, Report, Source, redact};
-use crate::text::{PathText, escaped, json_string};
+use crate::text::{PathText, counted, escaped, json_string};
 
 /// How much of a finding is shown, in characters.
 const SHOWN: usize = 120;
@@ -133,12 +133,13 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
         return;
     }
     teller.note(&format!(
-        "{}: {rows} rows, {} repaired, {} parts left out; {} engines, {} hosts renamed",
+        "{}: {}, {} repaired, {} left out; {}, {} renamed",
         output.as_text(),
+        counted(rows, "row"),
         sum(|account| account.repaired),
-        sum(|account| account.left_out),
-        report.engines,
-        report.hosts
+        counted(sum(|account| account.left_out), "part"),
+        counted(report.engines, "engine"),
+        counted(report.hosts, "host")
     ));
 }
 
@@ -166,9 +167,9 @@ fn check(teller: Teller, path: &Path) -> Result<Exit> {
         teller.warn(&format!("{label}: {warning}"));
     }
     if found > 0 {
-        teller.warn(&format!("{label}: {found} found in {lines} lines"));
+        teller.warn(&format!("{label}: {found} found in {}", counted(lines, "line")));
         return Ok(Exit::Failed);
     }
-    teller.note(&format!("{label}: nothing found in {lines} lines"));
+    teller.note(&format!("{label}: nothing found in {}", counted(lines, "line")));
     Ok(Exit::Done)
 }

@@ -13,7 +13,7 @@ use crate::ingest::{Retried, retry};
 use crate::output::Format;
 use crate::output::stdout::stdout;
 use crate::store::{self, rejects};
-use crate::text::json_escaped;
+use crate::text::{counted, json_escaped};
 
 impl Subcommand for Rejects {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -89,11 +89,17 @@ fn tell(teller: Teller, retried: &Retried) {
     }
     let mut parts = vec![format!("{} retried", retried.retried)];
     for (count, what) in [
-        (retried.builds, "builds"),
-        (retried.terminals, "terminals"),
-        (retried.attempt_failures, "attempt failures"),
-        (retried.events, "events"),
-        (retried.duplicates, "duplicates"),
+        (retried.builds, "build"),
+        (retried.terminals, "terminal"),
+        (retried.attempt_failures, "attempt failure"),
+        (retried.events, "event"),
+        (retried.duplicates, "duplicate"),
+    ] {
+        if count > 0 {
+            parts.push(counted(count, what));
+        }
+    }
+    for (count, what) in [
         (retried.repaired, "repaired"),
         (retried.forgotten, "of forgotten runs"),
         (retried.rejected, "still rejected"),

@@ -18,7 +18,7 @@ use crate::query::{caveats, params};
 use crate::selection::Selection;
 use crate::statistics::Least;
 use crate::store::{self, slos};
-use crate::text::{SPEAKS_FOR, escaped, full, interval, rounded, rounded_up, wrapped};
+use crate::text::{SPEAKS_FOR, counted, escaped, full, interval, rounded, rounded_up, wrapped};
 
 impl Subcommand for Slo {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -224,9 +224,10 @@ fn in_words(solved: &Solved, given: Given, wanted: f64) -> String {
     // Rounded down it would not have held.
     format!(
         "{scope}: the least {found} that would have held for {wanted_text} of the requests, with {held}, is {} s \
-         {interval}: {} of {scored} meet; {scored} requests that count like {independent} independent ones{uncounted}",
+         {interval}: {} of {scored} meet; {} that count like {independent} independent ones{uncounted}",
         rounded_up(least),
-        solved.met.unwrap_or_default()
+        solved.met.unwrap_or_default(),
+        counted(*scored, "request")
     )
 }
 
@@ -283,10 +284,10 @@ fn thin(tried: &[Tried]) -> Option<String> {
         thin.min_by(|(_, one), (_, other)| one.rests_on().total_cmp(&other.rests_on()))?;
     let words = weight::in_words(&share, Outcomes::MET);
     Some(format!(
-        "{scope}, TTFT {} s, TPOT {} s: {} requests{words}",
+        "{scope}, TTFT {} s, TPOT {} s: {}{words}",
         rounded(*ttft_s),
         rounded(*tpot_s),
-        share.rows
+        counted(share.rows, "request")
     ))
 }
 

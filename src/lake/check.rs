@@ -13,7 +13,7 @@ use super::folder::{is_unfinished, unknown};
 use super::manifest::{FileEntry, MANIFEST, Manifest, RunEntry, Unit};
 use crate::failure::Failure;
 use crate::store::lake::{Table, knows, runs, state};
-use crate::text::PathText;
+use crate::text::{PathText, counted};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -78,7 +78,12 @@ fn check_file(folder: &Path, file: &FileEntry) -> Result<Option<String>> {
     }
     let made = made(&path)?;
     if made.bytes != file.bytes {
-        return Ok(Some(format!("{}: has {} bytes, and had {}", file.path, made.bytes, file.bytes)));
+        return Ok(Some(format!(
+            "{}: has {}, and had {}",
+            file.path,
+            counted(made.bytes, "byte"),
+            file.bytes
+        )));
     }
     if made.digest_text() != file.xxh128 {
         return Ok(Some(format!("{}: its bytes are other ones than were written", file.path)));
@@ -86,7 +91,9 @@ fn check_file(folder: &Path, file: &FileEntry) -> Result<Option<String>> {
     let opened = File::open(&path).with_context(|| format!("cannot read {}", path.as_text()))?;
     Ok(match SerializedFileReader::new(opened).map(|opened| opened.metadata().file_metadata().num_rows()) {
         Ok(rows) if rows.cast_unsigned() == file.rows => None,
-        Ok(rows) => Some(format!("{}: has {rows} rows, and the manifest says {}", file.path, file.rows)),
+        Ok(rows) => {
+            Some(format!("{}: has {}, and the manifest says {}", file.path, counted(rows, "row"), file.rows))
+        }
         Err(error) => Some(format!("{}: no Parquet: {error}", file.path)),
     })
 }
@@ -94,16 +101,17 @@ fn check_file(folder: &Path, file: &FileEntry) -> Result<Option<String>> {
 /// The rows of a day's runs, added up from its files, are those that the runs have.
 fn check_counts(unit: &Unit, wrong: &mut Vec<String>) {
     for table in Table::DAILY {
-        let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut added: BTreeMap<&str, u64> = BTreeMap::new();
         for part in unit.files_of(table.name()).flat_map(|file| &file.runs) {
-            *counted.entry(part.run.as_str()).or_default() += part.rows;
+            *added.entry(part.run.as_str()).or_default() += part.rows;
         }
         for run in &unit.runs {
-            let (said, there) = (rows_of(run, table), counted.get(run.run.as_str()).copied().unwrap_or(0));
+            let (said, there) = (rows_of(run, table), added.get(run.run.as_str()).copied().unwrap_or(0));
             if said != there {
                 wrong.push(format!(
-                    "run {}: {said} rows of {}, and {there} in its files",
+                    "run {}: {} of {}, and {there} in its files",
                     run.run,
+                    counted(said, "row"),
                     table.name()
                 ));
             }
@@ -155,12 +163,19 @@ fn check_database(connection: &Connection, manifest: &Manifest, report: &mut Che
         }
     }
     let notes = [
-        (behind, "have more rows in the database now"),
-        (missing, "of the database are not in the lake"),
-        (moved, "stand in the lake alone: the database has forgotten them"),
+        (behind, ["has more rows in the database now", "have more rows in the database now"]),
+        (missing, ["of the database is not in the lake", "of the database are not in the lake"]),
+        (
+            moved,
+            [
+                "stands in the lake alone: the database has forgotten it",
+                "stand in the lake alone: the database has forgotten them",
+            ],
+        ),
     ];
+    let found = notes.into_iter().filter(|(count, _)| *count > 0);
     report.notes.extend(
-        notes.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} runs {what}")),
+        found.map(|(count, what)| format!("{} {}", counted(count, "run"), what[usize::from(count > 1)])),
     );
     Ok(())
 }

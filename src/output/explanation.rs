@@ -6,7 +6,7 @@ use crate::query::explain::{Explanation, Named, Side, StretchPart, Value, Writte
 use crate::query::scoring::{Policy, Slo};
 use crate::query::weight::{self, Outcomes};
 use crate::statistics::SHOWN;
-use crate::text::{self, SPEAKS_FOR, cut, escaped, grouped, rounded, shell_word, wrapped};
+use crate::text::{self, SPEAKS_FOR, counted, cut, escaped, grouped, rounded, shell_word, wrapped};
 
 /// What the page says beside the explanation.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ fn nothing(page: &mut Page, found: &Explanation, counts: &str) {
 
 /// From when to when, of how many runs.
 fn span(side: &Side) -> String {
-    let runs = if side.runs == 1 { "1 run".to_owned() } else { format!("{} runs", side.runs) };
+    let runs = counted(side.runs, "run");
     match (&side.from, &side.to) {
         (Some(from), Some(to)) => format!("~{from} to ~{to}, {runs}"),
         _ => format!("wall time unknown, {runs}"),

@@ -7,6 +7,7 @@ use rusqlite::types::Value;
 use super::catalog::Query;
 use super::run::{Bound, value_of};
 use super::scoring::Policy;
+use crate::text::counted;
 
 /// The caveats of an answer about the connection's selection, a line each.
 ///
@@ -45,8 +46,9 @@ pub fn unavailable_accounting(connection: &Connection, policy: Policy) -> Result
     let runs = without_accounting(connection)?;
     let says = |which: &str, completed: i64| {
         format!(
-            "{which}: token accounting is unavailable, so the output of {completed} completed requests is unknown \
-             and none of them counts as met under the policy {policy}; `--policy router` does not need it"
+            "{which}: token accounting is unavailable, so the output of {} is unknown and none of them counts as met \
+             under the policy {policy}; `--policy router` does not need it",
+            counted(completed, "completed request")
         )
     };
     Ok(named_or_counted(&runs, says))
@@ -57,8 +59,8 @@ fn unknown_output(connection: &Connection) -> Result<Vec<String>> {
     let runs = without_accounting(connection)?;
     let says = |which: &str, completed: i64| {
         format!(
-            "{which}: token accounting is unavailable, so the output of {completed} completed requests is unknown: \
-             it is in no sum of tokens"
+            "{which}: token accounting is unavailable, so the output of {} is unknown: it is in no sum of tokens",
+            counted(completed, "completed request")
         )
     };
     Ok(named_or_counted(&runs, says))

@@ -15,6 +15,7 @@ use super::scoring::Policy;
 use crate::selection::{Row, Selection};
 use crate::statistics::{Difference, Verdict, judge_together};
 use crate::store::slos::Slo;
+use crate::text::counted;
 
 /// A figure of both sides.
 #[derive(Debug, Clone)]
@@ -244,9 +245,9 @@ fn accounting_notes(without: &[(String, i64, i64)], has_targets: bool) -> Vec<St
     let met = if has_targets { "none of them counts as met, and " } else { "" };
     let says = |scope: &str, runs: i64, completed: i64| {
         format!(
-            "{scope}: token accounting is unavailable in {runs} {}, so the output of {completed} completed requests \
-             is unknown: {met}they have no tpot_s",
-            if runs == 1 { "run" } else { "runs" },
+            "{scope}: token accounting is unavailable in {}, so the output of {} is unknown: {met}they have no tpot_s",
+            counted(runs, "run"),
+            counted(completed, "completed request")
         )
     };
     let mut notes: Vec<String> =

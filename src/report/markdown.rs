@@ -3,7 +3,7 @@
 use super::figures::Figures;
 use super::figures::findings::{Piece, findings};
 use super::sections::verdict::judgement;
-use super::words::{self, count, goal, maybe_duration, maybe_share, plain, share, short_duration};
+use super::words::{self, count, goal, many, maybe_duration, maybe_share, plain, share, short_duration};
 use crate::statistics::Judgement;
 
 /// So many rows stand in a table.
@@ -65,7 +65,9 @@ fn outside(text: &str, longest: usize) -> String {
 }
 
 fn verdict(figures: &Figures) -> String {
-    let requests = format!("{} requests in {} runs", count(figures.offered()), figures.runs.len());
+    let offered = usize::try_from(figures.offered()).unwrap_or_default();
+    let requests =
+        [many(offered, "request", "requests"), many(figures.runs.len(), "run", "runs")].join(" in ");
     let Some((slo, attainment)) = figures.targets().zip(figures.attainment()) else {
         return match figures.targets() {
             None => format!("No SLO, so nothing is scored; {requests}."),

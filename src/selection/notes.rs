@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::runs::{self, Run};
 use super::windows::Window;
 use super::{By, Choice};
-use crate::text::rounded;
+use crate::text::{counted, rounded};
 
 /// A run that may still grow.
 #[derive(Debug, Clone)]
@@ -99,7 +99,9 @@ pub(super) fn of(
     if asked.since.is_some() || asked.until.is_some() {
         let left_out = all.iter().filter(|run| run.wall_offset_s.is_none() && run.first_s.is_some()).count();
         if left_out > 0 {
-            notes.push(format!("{left_out} runs without a wall time are left out by --since and --until"));
+            let verb = if left_out == 1 { "is" } else { "are" };
+            let runs = counted(left_out, "run");
+            notes.push(format!("{runs} without a wall time {verb} left out by --since and --until"));
         }
     }
     Ok(notes)
@@ -192,8 +194,4 @@ fn uncertain_wall_time(asked: &Choice, parts: &[(&Run, Window)]) -> Option<Strin
         ));
     }
     (!words.is_empty()).then(|| words.join("; "))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

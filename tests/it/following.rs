@@ -650,7 +650,7 @@ fn point_27_on_a_terminal_requests_and_lag_are_shown() {
     let mut follower = Follower { lab: &lab, child: Some(child), said: channel().1 };
     let mut shown = File::from(terminal);
     let mut seen = Vec::new();
-    while !String::from_utf8_lossy(&seen).contains("2 requests from 1 files, 6 bytes behind") {
+    while !String::from_utf8_lossy(&seen).contains("2 requests from 1 file, 6 bytes behind") {
         let mut piece = [0; 4096];
         let len = std::io::Read::read(&mut shown, &mut piece).expect("it shows something");
         seen.extend_from_slice(&piece[..len]);

@@ -111,7 +111,7 @@ fn a_forgotten_run_is_gone_from_every_table_and_leaves_a_tombstone() {
     let run_id = lab.number(&format!("select run_id from runs where run = '{}'", run_name(2)));
     lab.run(&["forget", "--run", &run_name(2)])
         .exits(0)
-        .says(&format!("run {} forgotten: 3 terminals, 1 attempt failures, 2 events", run_name(2)))
+        .says(&format!("run {} forgotten: 3 terminals, 1 attempt failure, 2 events", run_name(2)))
         .says("are free for what is read next");
     assert_eq!(names.map(|table| lab.rows(&format!("select * from {table}"))), others);
     assert_eq!(
@@ -194,7 +194,7 @@ fn before_takes_the_runs_that_had_ended_and_none_of_unknown_start() {
         let runs: Vec<&str> =
             told.stdout.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
         assert_eq!(runs, taken, "{before}");
-        let told = told.says("1 runs have no known start and stay, `--run` names them: router-a");
+        let told = told.says("1 run has no known start and stays, `--run` names it: router-a");
         assert_eq!(told.stderr.contains("no run ended before that"), taken.is_empty());
     }
     lab.run(&["forget", "--before", "2026-11-30"]).exits(0);
@@ -296,7 +296,7 @@ fn rows_of_a_forgotten_run_that_are_read_again_count_as_forgotten_and_nothing_el
     lines.push(event(&run_name(2), 7));
     lines.push(short_terminal(&run_name(3), 7));
     lab.write("j.jsonl", journal(&lines));
-    let grown = lab.run(&["ingest", "j.jsonl"]).exits(0).says("3 lines, 1 terminals, 2 of forgotten runs");
+    let grown = lab.run(&["ingest", "j.jsonl"]).exits(0).says("3 lines, 1 terminal, 2 of forgotten runs");
     assert!(!grown.stderr.contains("novel"), "{}", grown.stderr);
     assert_sound(&lab);
 }

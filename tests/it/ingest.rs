@@ -45,7 +45,7 @@ fn the_text_summary_goes_to_stderr_and_quiet_leaves_errors() {
     lab.write("j.jsonl", journal() + "nonsense\n");
     let run = lab.run(&["ingest", "j.jsonl"]).exits(0);
     assert_eq!(run.stdout, "");
-    let expected = "j.jsonl: 5 lines, 1 builds, 2 terminals, 1 rejected\n";
+    let expected = "j.jsonl: 5 lines, 1 build, 2 terminals, 1 rejected\n";
     assert!(run.stderr.starts_with(expected), "{}", run.stderr);
     let lab = Lab::new();
     lab.write("j.jsonl", journal() + "nonsense\n");

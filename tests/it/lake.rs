@@ -160,7 +160,7 @@ fn only_days_that_changed_are_written_again() {
     lab.write(name, format!("{text}{more}\n"));
     assert_eq!(lab.ingest(name)["total"]["terminals"], 1, "{more}");
     let check = lab.run(&["lake", "check", "lake"]).exits(0);
-    assert!(check.stderr.contains("1 runs have more rows in the database now"), "{}", check.stderr);
+    assert!(check.stderr.contains("1 run has more rows in the database now"), "{}", check.stderr);
     let said = lab.run(&["export", "lake", "--dir", "lake"]).exits(0).stderr;
     assert_eq!(said.matches(" rows, ").count(), 1, "{said}");
     assert!(said.contains("3 days unchanged"), "{said}");
@@ -406,7 +406,7 @@ fn a_check_finds_what_was_changed_and_an_export_writes_it_anew() {
     let run = a_run(&lab);
     lab.run(&["lake", "check", "lake", "--db", "none.db"]).exits(0).says("were not compared");
     lab.run(&["forget", "--run", &run]).exits(0);
-    lab.run(&["lake", "check", "lake"]).exits(0).says("1 runs stand in the lake alone");
+    lab.run(&["lake", "check", "lake"]).exits(0).says("1 run stands in the lake alone");
 }
 
 #[test]

@@ -337,7 +337,7 @@ fn an_id_that_only_a_damaged_line_names_goes() {
     let torn = row("a", "\"decode_iid\": \"d7\", \"error\": \"http://gpu7.internal/\", \"x\": \"y");
     let torn = &torn[..torn.find("\"y").unwrap() + 2];
     lab.write("j.jsonl", format!("{torn}{}\n", error("d7 and gpu7.internal are slow")));
-    lab.run(&["redact", "j.jsonl", "-o", "out.jsonl"]).exits(0).says("1 parts left out");
+    lab.run(&["redact", "j.jsonl", "-o", "out.jsonl"]).exits(0).says("1 part left out");
     assert_eq!(rows_of(&lab.path("out.jsonl"))[0]["error"], "engine-1 and <host> are slow");
 }
 
@@ -592,7 +592,7 @@ fn one_foreign_file_among_journals_is_an_error_and_the_rest_is_written() {
         .exits(1)
         .says("error: notes.txt: not one line is a journal row")
         .says("note: empty.jsonl: empty")
-        .says("1 rows");
+        .says("1 row");
     assert_eq!(rows_of(&lab.path("out.jsonl")).len(), 1);
 }
 
@@ -829,7 +829,7 @@ fn issue_13_5_fields_that_hold_hosts_and_users_are_known_by_their_names() {
          \"event\": \"engine_lifecycle\", \"at\": 5.5, \"action\": \"started\", \"host\": \"mars\", \
          \"node_name\": \"venus\", \"hosts\": [\"pluto\"], \"user\": \"alice\", \"node\": 3, \"rank\": \"7\"}}"
     );
-    let rows = redacted(&[event, error("mars was named by alice")]);
+    let rows = redacted(&[event.clone(), error("mars was named by alice")]);
     for (field, becomes) in [("host", "<host>"), ("node_name", "<host>"), ("user", "<user>")] {
         assert_eq!(rows[0][field], becomes, "{field}");
     }
@@ -838,6 +838,12 @@ fn issue_13_5_fields_that_hold_hosts_and_users_are_known_by_their_names() {
         (&"<host>".into(), &3.into(), &"7".into())
     );
     assert_eq!(rows[1]["error"], "<host> was named by <user>");
+    let lab = Lab::new();
+    lab.write("j.jsonl", event + "\n");
+    let found = lab.run(&["redact", "--check", "j.jsonl"]).exits(1).stdout;
+    for what in ["a host: \"mars\"", "a host: \"venus\"", "a host: \"pluto\"", "a user: \"alice\""] {
+        assert!(found.contains(what), "{what}: {found}");
+    }
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn a_check_of_nothing_cannot_be_judged_and_says_why_accounting_makes_it_fail() {
     let lab = lab(&[with("a", "\"ttft_s\": 0.5, \"token_accounting\": \"unavailable\"")]);
     lab.run(&["check", "--min-attainment", "0.5", "--ttft", "1", "--tpot", "1"])
         .exits(6)
-        .says("token accounting is unavailable, so the output of 1 completed requests is unknown");
+        .says("token accounting is unavailable, so the output of 1 completed request is unknown");
     lab.run(&["compare", "last", "last", "--ttft", "1", "--tpot", "1"])
         .exits(0)
         .says("token accounting is unavailable");
@@ -497,4 +497,23 @@ fn issue_13_19_output_that_was_not_counted_is_null_and_said() {
     assert_eq!(found[1]["output_tokens"], 7, "{found:#}");
     let found = answer(&both, "wasted-work");
     assert_eq!((&found[0]["tokens_observed"], &found[0]["tokens_returned"]), (&9.into(), &7.into()));
+}
+
+#[test]
+fn prompts_of_a_run_that_knows_none_are_null_and_0_where_none_arrived() {
+    let at =
+        |row: String, arrived: f64| row.replace("\"arrived\": 5.25", &format!("\"arrived\": {arrived:?}"));
+    let unknown = at(with("a", "\"duration_s\": 1.0, \"output_len\": 7"), 1.0);
+    let answer =
+        |lab: &Lab| lab.run(&["query", "throughput", "--bucket", "10", "--format", "json"]).exits(0).json();
+    let found = answer(&lab(std::slice::from_ref(&unknown)));
+    for column in ["input_tokens", "input_tokens_per_s"] {
+        assert_eq!(found[0].get(column), Some(&Value::Null), "{found:#}");
+    }
+    assert_eq!(found[0]["output_tokens"], 7, "{found:#}");
+    // One prompt of the run is known, and its bucket has it; in the one between nothing arrived.
+    let known = at(with("b", "\"duration_s\": 1.0, \"input_len\": 30"), 21.0);
+    let found = answer(&lab(&[unknown, known]));
+    let inputs: Vec<&Value> = found.as_array().unwrap().iter().map(|row| &row["input_tokens"]).collect();
+    assert_eq!(inputs, [0, 0, 30], "{found:#}");
 }

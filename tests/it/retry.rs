@@ -149,7 +149,7 @@ fn a_retry_tells_what_became_of_each_entry() {
     lab.run(&["rejects", "retry"])
         .exits(0)
         // The conflict, the garbage and the torn part.
-        .says("note: 5 retried, 1 builds, 3 terminals, 2 repaired, 3 still rejected\n");
+        .says("note: 5 retried, 1 build, 3 terminals, 2 repaired, 3 still rejected\n");
     let left = lab.rows("select kind, reason from rejects order by byte_offset, kind");
     let reasons: Vec<&str> =
         left.iter().map(|row| if let Value::Text(reason) = &row[1] { reason.as_str() } else { "" }).collect();
@@ -206,7 +206,7 @@ fn a_huge_line_is_read_from_its_file_or_it_is_said_why_not() {
     let path = lab.path("j.jsonl");
     writable(&lab).execute("update sources set path = ?1", [path.to_str().unwrap()]).unwrap();
     lab.write("j.jsonl", &whole);
-    lab.run(&["rejects", "retry"]).exits(0).says("1 retried, 1 terminals\n");
+    lab.run(&["rejects", "retry"]).exits(0).says("1 retried, 1 terminal\n");
     assert_stored(&lab, &expected, "read from the file");
     assert_sound(&lab);
     // Packed since, and two of them.
@@ -248,7 +248,7 @@ fn late_rows_may_be_duplicates_conflicts_or_of_forgotten_runs() {
     // Line 6 was stored before line 2, line 5 before line 4.
     lab.run(&["rejects", "retry"])
         .exits(0)
-        .says("note: 3 retried, 1 duplicates, 1 of forgotten runs, 1 still rejected\n");
+        .says("note: 3 retried, 1 duplicate, 1 of forgotten runs, 1 still rejected\n");
     let left = lab.rows("select line_no, substr(reason, 1, 8) from rejects order by line_no");
     assert_eq!(left, [[Value::Integer(5003), text("too new")], [Value::Integer(5004), text("conflict")]]);
     assert_eq!(
@@ -260,7 +260,7 @@ fn late_rows_may_be_duplicates_conflicts_or_of_forgotten_runs() {
     lab.run(&["forget", "--undo", &b]).exits(0);
     lab.run(&["ingest", "j.jsonl", "other.jsonl"]).exits(0);
     assert_eq!(lab.number("select count(*) from terminals"), 4);
-    lab.run(&["rejects", "retry"]).exits(0).says("note: 2 retried, 1 duplicates, 1 still rejected\n");
+    lab.run(&["rejects", "retry"]).exits(0).says("note: 2 retried, 1 duplicate, 1 still rejected\n");
     assert_sound(&lab);
 }
 

@@ -4,7 +4,7 @@ use super::Found;
 use super::asked::{LimitFinding, LimitVerdict, Terms};
 use crate::query::ordered::Scope;
 use crate::statistics::{self, Judgement, Measured};
-use crate::text::{full, rounded, short};
+use crate::text::{counted, full, rounded, short};
 
 /// A scope that limits are held against.
 pub(super) struct Judge<'a> {
@@ -54,7 +54,8 @@ impl Judge<'_> {
     ) -> (LimitVerdict, Option<String>) {
         let Some(measured) = measured else { return (LimitVerdict::NoData, None) };
         if self.requests < self.asked.min_requests {
-            let why = format!("{} requests, {} are needed", self.requests, self.asked.min_requests);
+            let why =
+                format!("{}, {} are needed", counted(self.requests, "request"), self.asked.min_requests);
             return (LimitVerdict::TooFew, Some(why));
         }
         let found = if self.is_confident {

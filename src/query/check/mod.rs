@@ -27,7 +27,7 @@ use super::scoring::Policy;
 use super::weight::{self, Outcomes};
 use crate::selection::Selection;
 use crate::statistics::{Judgement, Measured, Percentile, Share};
-use crate::text::short;
+use crate::text::{counted, short};
 
 /// Holds each scope of the connection's selection against limits. The selection may be another one afterwards.
 ///
@@ -138,7 +138,7 @@ impl Found {
     }
 
     fn legs(share: &Share, before: &str) -> Self {
-        let words = format!("{before}{} of {} legs failed", share.hits, share.rows);
+        let words = format!("{before}{} of {} failed", share.hits, counted(share.rows, "leg"));
         Self::share(share, &words, Outcomes::FAILED)
     }
 }
@@ -194,7 +194,7 @@ fn measure(gathered: &Gathered, limit: &FigureLimit, asked: &Terms, scope: &Scop
                     }
                     _ => String::new(),
                 };
-                let words = format!("over {} completed requests{like}", found.rows);
+                let words = format!("over {}{like}", counted(found.rows, "completed request"));
                 let of = Of { independent: Some(found.independent as f64), ..Of::default() };
                 Found { measured: found.measured(), n: found.rows, words, of }
             }

@@ -294,7 +294,7 @@ fn unavailable_accounting_is_said_where_targets_are_asked_for() {
     for name in ["attainment", "attainment-misses", "attainment-over-time", "goodput"] {
         let targets = ["query", name, "--ttft", "1", "--tpot", "1"];
         lab.run(&targets).exits(0).says(&format!(
-            "note: run {RUN}: token accounting is unavailable, so the output of 1 completed requests is unknown"
+            "note: run {RUN}: token accounting is unavailable, so the output of 1 completed request is unknown"
         ));
         let run = lab.run(&[&targets[..], &["--policy", "router"]].concat()).exits(0);
         assert_eq!(run.stderr.matches("accounting").count(), 0, "{name}");
