@@ -153,6 +153,25 @@ fn nothing(page: &mut Page, found: &Explanation, counts: &str) {
         )
     };
     page.text(0, &format!("{interval}: {why}"));
+    // Calmer traffic may save more misses than a worse engine costs.
+    page.blank();
+    let offered = &found.offered_per_s;
+    page.labelled(
+        "offered",
+        &format!(
+            "{} requests/s in the window, {} in the baseline; {FIRST_TO_LAST}. Calmer traffic can hide an engine that got \
+             worse: --against takes a baseline of like traffic",
+            rate(offered.window),
+            rate(offered.baseline)
+        ),
+    );
+}
+
+/// What a rate of requests is of: before its first and after its last request, a run may write events for hours.
+const FIRST_TO_LAST: &str = "a run counts from its first request to its last";
+
+fn rate(per_s: Option<f64>) -> String {
+    per_s.map_or_else(|| "unknown".to_owned(), |per_s| format!("{per_s:.3}"))
 }
 
 /// From when to when, of how many runs.
@@ -183,7 +202,8 @@ fn accounts(page: &mut Page, found: &Explanation) {
         page.text(
             0,
             "no engine, prompt size, client or outage stands out; smaller ones may be there: a name needs 3 standard \
-             deviations, 10 misses and a tenth of the extra ones",
+             deviations, 10 misses and a tenth of the extra ones; and what all requests of a time share, as an overload, \
+             names nobody: look at what was offered",
         );
         page.text(2, &format!("all requests {}; traffic shift {}", more(found.rest), whole(found.mix)));
         return;
@@ -253,13 +273,11 @@ fn stretch(page: &mut Page, found: &Explanation) {
         _ => worst.parts.iter().map(part).collect::<Vec<_>>().join(", "),
     };
     page.labelled("worst", &format!("{when}: {} extra misses", whole(worst.extra)));
-    let rate = |rate: Option<f64>| rate.map_or_else(|| "unknown".to_owned(), |rate| format!("{rate:.3}"));
     let offered = &found.offered_per_s;
     page.labelled(
         "offered",
         &format!(
-            "{} requests/s then, {} in the whole window, {} in the baseline; a run counts from its first request to its \
-             last",
+            "{} requests/s then, {} in the whole window, {} in the baseline; {FIRST_TO_LAST}",
             rate(offered.stretch),
             rate(offered.window),
             rate(offered.baseline)
