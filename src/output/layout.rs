@@ -3,8 +3,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use super::cell::Cell;
 use super::numbers::Rounding;
-use super::table::Cell;
 
 /// So many decimals are given up before a table is turned: three digits of the larger numbers are left.
 const MAX_COARSER: usize = 2;

@@ -1,5 +1,6 @@
 //! Answers as text: one row stream, several formats, so that all formats of a query agree.
 
+mod cell;
 pub mod checked;
 pub mod comparison;
 pub mod csv;

@@ -1,6 +1,6 @@
 //! Wall times for eyes: `~` before what is estimated, and the day once above the table instead of in each cell.
 
-use super::table::Cell;
+use super::cell::Cell;
 use crate::query::kind::{ColumnKind, is_told};
 
 /// The columns of an answer that hold wall times.

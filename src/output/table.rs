@@ -11,6 +11,7 @@ use anyhow::Result;
 use rusqlite::types::ValueRef;
 use unicode_width::UnicodeWidthStr;
 
+use super::cell::Cell;
 use super::layout::{Column, GAP, Layout};
 use super::moments::Moments;
 use super::numbers::Rounding;
@@ -47,15 +48,6 @@ pub(super) struct Table<'w> {
     idle: Vec<Vec<Cell>>,
     /// And how many there are between the last two of those.
     skipped: u64,
-}
-
-/// A value as far as its column must know it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
-    Null,
-    Int(i64),
-    Real(f64),
-    Text(String),
 }
 
 impl<'w> Table<'w> {
@@ -247,25 +239,6 @@ impl<'w> Table<'w> {
             writeln!(self.out, "{name}{}  {cell}", " ".repeat(width - name.width()))?;
         }
         Ok(())
-    }
-}
-
-impl Cell {
-    /// About the bytes it takes.
-    fn len(&self) -> usize {
-        match self {
-            Self::Text(text) => text.len(),
-            _ => size_of::<Self>(),
-        }
-    }
-
-    pub(super) fn shown(&self, rounding: &Rounding) -> String {
-        match self {
-            Self::Null => "-".to_owned(),
-            Self::Int(int) => int.to_string(),
-            Self::Real(real) => rounding.shown(*real),
-            Self::Text(text) => text.clone(),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ pub mod archives;
 mod attempts;
 mod builds;
 mod cells;
+mod clocks;
 mod columns;
 pub mod consistency;
 pub mod contents;

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::moved::Before;
-use super::{places, runs};
+use super::{clocks, places, runs};
 
 /// Marks a SQLite file as a database of narwhal-jq ("NJQ1").
 pub const APPLICATION_ID: i32 = 0x4e4a_5131;
@@ -106,5 +106,5 @@ pub(super) fn apply(
 fn fill_places_and_clocks(connection: &Connection) -> rusqlite::Result<()> {
     places::fill(connection)?;
     runs::fill_sources(connection)?;
-    runs::fill_wall_clocks(connection)
+    clocks::fill(connection)
 }
