@@ -10,8 +10,8 @@ use rusqlite::Connection;
 
 pub use self::sidecar::{Earlier, SIDECAR, Sidecar, Written, names};
 use crate::failure::Failure;
-use crate::query::catalog::Query;
 use crate::query::faster::statement;
+use crate::query::header::Query;
 use crate::query::kind::ColumnKind;
 use crate::query::run::{Bound, Sink, run, signature};
 use crate::selection::Selection;

@@ -10,7 +10,7 @@
 //! | typed rows, and what each field of them is | [`journal::row`]: [`journal::build`], [`journal::terminal`], [`journal::event`]; [`journal::declare`] | SQLite |
 //! | rows to tables and back | [`store::rows`], [`store::events`], `store::builds` | files |
 //! | duplicates, conflicts | [`store::terminals`] | how lines are read |
-//! | spans and clocks of runs, and their builds | `store::runs`, `store::inference` | how lines are read |
+//! | spans and clocks of runs, and their builds | `store::runs`, `store::clocks`, `store::inference` | how lines are read |
 //! | runs that were forgotten | [`store::forgotten`] | how lines are read |
 //! | when events happened, and the wall clock of each run | `store::places`, `store::wall` | how lines are read |
 //! | counts kept for the common questions | `store::rollups` | how lines are read |
@@ -18,7 +18,7 @@
 //! | how far each was read | [`store::sources`], [`store::archives`] | what is in a line |
 //! | the loop over all of that, in transactions | [`mod@ingest`] | how its account is shown |
 //! | what a question is asked of: flags to rows of `selection` | [`selection`] | what is asked |
-//! | canned questions and their parameters | [`query::catalog`], [`query::params`], [`query::caveats`] | how tables are filled |
+//! | canned questions and their parameters | [`query::catalog`], [`query::header`], [`query::params`], [`query::caveats`] | how tables are filled |
 //! | one statement that only reads; faster ones, our functions, scopes on several connections, the statement written out | [`query::run`], [`query::faster`], [`query::functions`], [`query::parts`], [`query::written`] | how tables are filled |
 //! | several questions, or scopes that lie in each other, from one reading of the requests | [`query::together`], [`query::nested`] | how tables are filled |
 //! | tables and columns with what they mean | [`query::schema`] | how tables are filled |

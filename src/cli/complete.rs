@@ -14,7 +14,7 @@ use clap_complete::env::Shells;
 use super::parse;
 use super::query::PARAMETER;
 use super::settings::named;
-use crate::query::catalog::Type;
+use crate::query::header::Type;
 use crate::settings;
 use crate::store::known::{KnownName, NameKind};
 

@@ -11,7 +11,8 @@ use super::query::AskedQueries;
 use super::query::PARAMETER;
 use super::settings::{fallback, named};
 use super::{Cli, Invocation};
-use crate::query::catalog::{self, Faults, Parameter, Query, Type};
+use crate::query::catalog::{self, Faults};
+use crate::query::header::{Parameter, Query, Type};
 use crate::settings;
 use crate::text::{PathText, escaped, is_hostile};
 
@@ -281,7 +282,7 @@ mod tests {
     fn a_parameter_may_be_called_as_a_flag_is_inside() {
         let sql = "-- q: a\n-- Parameters\n--   busy_timeout | text | none | x\n-- Columns\n--   n | text | n\n\
                    select :busy_timeout as n";
-        let catalog = [catalog::parse("q", sql).expect("the header can be read")];
+        let catalog = [crate::query::header::parse("q", sql).expect("the header can be read")];
         command(&catalog).debug_assert();
         let arguments = ["narwhal-jq", "query", "q", "--busy_timeout", "x", "--busy-timeout", "5"];
         let matches = command(&catalog).try_get_matches_from(arguments).expect("both are flags");

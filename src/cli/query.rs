@@ -6,8 +6,9 @@ use clap::builder::PossibleValue;
 use clap::{ArgMatches, Args, ValueEnum};
 
 use super::{OutputFlags, RedactFlags, SelectionFlags};
-use crate::query::catalog::{Faults, Query};
+use crate::query::catalog::Faults;
 use crate::query::engine::SqlEngine;
+use crate::query::header::Query;
 
 /// `query`.
 #[derive(Debug, Args)]

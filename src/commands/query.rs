@@ -20,8 +20,9 @@ use crate::output::intervals::{Style, WithIntervals};
 use crate::output::json::write_json;
 use crate::output::stdout::stdout;
 use crate::output::{Format, screen};
-use crate::query::catalog::{self, AnswerColumn, Query};
+
 use crate::query::datasette::metadata;
+use crate::query::header::{self, AnswerColumn, Query};
 use crate::query::intervals::{self, Measures};
 use crate::query::parts::{self, Question};
 use crate::query::run::{self, Signature};
@@ -209,7 +210,7 @@ fn tell_bases(query: &Query, selection: &Selection, teller: Teller) {
 /// A query of the user's own may read tables of its own: whether header and statement agree is known only now.
 fn own_signature(query: &Query, connection: &mut Connection) -> Result<Option<Signature>> {
     let Some(file) = &query.file else { return Ok(None) };
-    let checked = catalog::check(query, connection);
+    let checked = header::check(query, connection);
     checked.map(Some).with_context(|| format!("the query file {}", file.as_text()))
 }
 
@@ -266,7 +267,7 @@ fn list(catalog: &[Query]) -> Result<()> {
 fn tell_own_faults(connection: &mut Connection, catalog: &[Query], asked: Option<&Query>, teller: Teller) {
     for query in catalog.iter().filter(|query| Some(*query) != asked) {
         let Some(file) = &query.file else { continue };
-        if let Err(fault) = catalog::check(query, connection) {
+        if let Err(fault) = header::check(query, connection) {
             teller.warn(&format!("{}: {fault:#}: left out", file.as_text()));
         }
     }

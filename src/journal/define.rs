@@ -1,7 +1,8 @@
 //! The macro that declares a row, and what the value of a field must be able to do for it.
 
 use super::declare::{Declared, EachText, Field, ReadValues, Role, Shape, WriteValues};
-use super::json::{Fault, Reader};
+use super::fault::Fault;
+use super::json::Reader;
 use super::object::Object;
 
 /// A row or a part of one, filled where it lies: a terminal is more than a kilobyte, and moving it costs.

@@ -14,6 +14,7 @@ mod decimal;
 pub mod declare;
 mod define;
 pub mod event;
+pub mod fault;
 pub mod files;
 mod gzip;
 pub mod inputs;

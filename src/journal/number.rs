@@ -1,7 +1,8 @@
 //! Numbers, as the writer and others write them, and the tokens that Python writes for none.
 
 use super::decimal;
-use super::json::{Numeral, Read, Reader, Repair};
+use super::fault::Repair;
+use super::json::{Numeral, Read, Reader};
 use super::scan;
 
 /// `fast_float2`, as the standard library, takes an exponent beyond 65535 for one that leads to 0 or infinity.

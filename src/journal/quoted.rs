@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::json::{Read, Reader, Repair};
+use super::fault::Repair;
+use super::json::{Read, Reader};
 use super::scan::plain_len;
 
 impl<'a> Reader<'a> {

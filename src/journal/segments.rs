@@ -3,7 +3,7 @@
 //! The fast path is one whole row. Anything else goes to `cut`, which finds every whole row in
 //! the line and accounts for every byte of it.
 
-use super::json::{Fault, Repair};
+use super::fault::{Fault, Repair};
 use super::row::{Row, read_row};
 
 /// A row begins with one of these, wherever a kill or a full disk left it.

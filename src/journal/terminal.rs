@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::declare::{Declared, EachText, Field, ReadValues, Role, WriteValues};
 use super::define::{Fill, Holdable, Readable, object};
-use super::json::{Fault, Reader, ValueKind};
+use super::fault::Fault;
+use super::json::{Reader, ValueKind};
 use super::object::{Object, drop_nulls};
 use super::values::{CachedTokens, find, null_or};
 

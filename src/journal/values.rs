@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::declare::{Declared, EachText, Field, ReadValues, Role, Shape, WriteValues, whole};
 use super::define::{Holdable, Readable};
-use super::json::{Fault, Numeral, Reader, ValueKind};
+use super::fault::Fault;
+use super::json::{Numeral, Reader, ValueKind};
 use super::object::{Object, drop_nulls};
 use super::terminal::AttemptFailure;
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::catalog::Query;
+use super::header::Query;
 use super::run::{Bound, value_of};
 use crate::text::short;
 

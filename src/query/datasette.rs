@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::{Query, Type};
+use super::header::{Query, Type};
 use super::written::{each_parameter, statement_of, with_selection};
 
 /// The parameters of every page that choose what it is about.
@@ -62,7 +62,7 @@ fn sql_type(kind: &Type) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::catalog::parse;
+    use crate::query::header::parse;
 
     #[test]
     fn each_parameter_gets_its_type_and_other_colons_stay() {

@@ -1,7 +1,7 @@
 //! Statements that give the rows of a definition faster, by what only the tool has: its own functions, and kept
 //! counts. This is the one place where one of them is taken instead of the definition.
 
-use super::catalog::Query;
+use super::header::Query;
 use crate::selection::Selection;
 
 /// Which selections a faster statement answers.

@@ -2,16 +2,17 @@
 //! (docs/statistics.md, "As data"). The answer itself stays what the query says; this looks at the same requests again,
 //! in the order that intervals need.
 
+mod met;
 mod reading;
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use anyhow::Result;
-use foldhash::fast::FixedState;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
+use self::met::{ByKey, Met, key, number_key, text_key};
 use super::figures::METRICS;
 use super::legs::Legs;
 use super::ordered::{self, Part, Scope};
@@ -114,33 +115,6 @@ pub fn find(
 /// What is said once, where a share or some are thin (docs/statistics.md, "Words").
 const THIN: &str = "a share with a wide interval rests on fewer than 10 independent requests or legs of the rarer \
                     outcome, however many there are: one burst more or less changes it";
-
-/// What tells a row of a scope from the others, as one text.
-fn key<'v>(cells: impl Iterator<Item = &'v Value>) -> String {
-    let mut key = String::new();
-    for cell in cells {
-        match cell {
-            Value::Text(text) => key.push_str(text),
-            Value::Integer(int) => key.push_str(&format!("{:x}", (*int as f64).to_bits())),
-            Value::Real(real) => key.push_str(&format!("{:x}", real.to_bits())),
-            Value::Null | Value::Blob(_) => key.push('\u{1}'),
-        }
-        key.push('\u{0}');
-    }
-    key
-}
-
-fn text_key(texts: &[Option<&str>]) -> String {
-    let cells: Vec<Value> =
-        texts.iter().map(|text| text.map_or(Value::Null, |text| Value::Text(text.to_owned()))).collect();
-    key(cells.iter())
-}
-
-fn number_key(number: f64) -> String {
-    key([Value::Real(number)].iter())
-}
-
-type ByKey<T> = HashMap<String, T, FixedState>;
 
 /// What was asked: the parameters of the query, resolved.
 struct Asked {
@@ -386,48 +360,6 @@ impl Asked {
             if let Some(key) = bands.get(bucket) {
                 met.shares.entry(key.clone()).or_default().push(*is_met);
             }
-        }
-    }
-}
-
-/// Rows of which each is of one kind.
-#[derive(Default)]
-struct Kinds {
-    numbers: ByKey<u32>,
-    rows: Vec<u32>,
-}
-
-impl Kinds {
-    fn push(&mut self, key: String) {
-        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        self.rows.push(*self.numbers.entry(key).or_insert(next));
-    }
-}
-
-/// What was met in a scope.
-#[derive(Default)]
-struct Met {
-    /// Each row is of one kind; a column each of shares.
-    kinds: [Kinds; 2],
-    shares: ByKey<Batches>,
-    values: ByKey<Vec<f64>>,
-    /// The targets that `slo-frontier` tried, by key.
-    tpots: Vec<(String, f64)>,
-    /// By run and bucket: requests, and of the scored ones whether they met.
-    offered: HashMap<(i64, i64), u64>,
-    in_buckets: Vec<((i64, i64), bool)>,
-}
-
-impl Met {
-    fn share(&mut self, key: &str, scored: Option<Score<'_>>) {
-        if let Some(score) = scored {
-            self.shares.entry(key.to_owned()).or_default().push(score == Score::Met);
-        }
-    }
-
-    fn value(&mut self, key: &[Option<&str>], value: Option<f64>) {
-        if let Some(value) = value {
-            self.values.entry(text_key(key)).or_default().push(value);
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod faster;
 pub mod figures;
 mod frontier;
 pub mod functions;
+pub mod header;
 mod hours;
 pub mod intervals;
 mod keyed;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::catalog::{Parameter, Query, SAVED_SLO, Type};
+use super::header::{Parameter, Query, SAVED_SLO, Type};
 use super::run::{Bound, value_of};
 use crate::failure::Failure;
 use crate::store::slos;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::catalog::Query;
+use super::header::Query;
 use super::run::{self, Bound};
 
 /// The parameter that cuts an answer.

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::catalog::Query;
 use super::engine::SqlEngine;
+use super::header::Query;
 use super::run::Bound;
 use crate::failure::Failure;
 use crate::selection::{Row, Selection};

@@ -6,6 +6,7 @@
 
 use std::net::Ipv6Addr;
 
+use super::tokens::{LONGEST_NAME, bounded_end, is_name, is_word, run_end, word_end};
 use super::wording::{Told, told_at};
 use super::words::is_counted;
 use super::{dotted, is_pseudonym};
@@ -51,22 +52,8 @@ impl Detected {
 /// `://` as it stands in plain text, in JSON with escaped slashes, and percent-encoded.
 const SCHEME_ENDS: [&str; 3] = ["://", ":\\/\\/", "%3A%2F%2F"];
 
-/// A host name has at most 253 bytes. The bound keeps hostile text from costing its square.
-pub(super) const LONGEST_NAME: usize = 256;
-
 /// An IPv6 address has at most 45 bytes, and a port after it.
 const LONGEST_ADDRESS: usize = 64;
-
-/// Whether a character belongs to a word. A name stands as a whole token when no such character
-/// is next to it.
-pub fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '-'
-}
-
-/// The end of the word that `at` is in; `at` itself where no word is.
-pub fn word_end(text: &str, at: usize) -> usize {
-    run_end(text, at, is_word)
-}
 
 /// Where to look next after `at`, where nothing was found: after the punctuation or the word
 /// there, at an address inside the word, or after an escape that the word begins with (`\nd0`,
@@ -142,24 +129,6 @@ pub fn each_url_host<'t>(text: &'t str, mut take: impl FnMut(&'t str)) {
             take(host);
         }
     }
-}
-
-pub(super) fn is_name(c: char) -> bool {
-    is_word(c) || c == '.'
-}
-
-fn run_end(text: &str, at: usize, belongs: impl Fn(char) -> bool) -> usize {
-    let rest = &text[at..];
-    at + rest.find(|c| !belongs(c)).unwrap_or(rest.len())
-}
-
-/// The end of a run of at most `most` bytes, at a character's end.
-pub(super) fn bounded_end(text: &str, at: usize, most: usize, belongs: impl Fn(char) -> bool) -> usize {
-    let mut to = text.len().min(at + most);
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
-    run_end(&text[..to], at, belongs)
 }
 
 fn scheme_end(text: &str, at: usize) -> Option<usize> {

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | which field holds what, by its name | [`fields`] |
 //! | the strings of a line, good or damaged | [`strings`] |
+//! | where words and names end in a text | [`tokens`] |
 //! | URLs, addresses, hosts and users in a text | [`detect`], `dotted`, `wording` |
 //! | names to be replaced, words that pseudonyms may not be | [`Names`] |
 //! | pseudonyms, and texts without names | [`Redactor`], [`Key`] |
@@ -29,6 +30,7 @@ mod redactor;
 mod rows;
 mod source;
 pub mod strings;
+pub mod tokens;
 mod users;
 mod wording;
 mod words;

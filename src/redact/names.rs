@@ -5,9 +5,10 @@
 
 use std::collections::HashSet;
 
-use super::detect::{Detected, any_detected_at, each_url_host, ipv4, is_name, is_word, next_place, word_end};
+use super::detect::{Detected, any_detected_at, each_url_host, ipv4, next_place};
 use super::fields::Role;
 use super::strings::each_string;
+use super::tokens::{is_name, is_word, word_end};
 use super::wording::told_at;
 use super::words::{is_common, is_user_everywhere};
 

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::detect::{detected_at, is_word, next_place, port, word_end};
+use super::detect::{detected_at, next_place, port};
 use super::key::Key;
 use super::names::{Names, PSEUDONYM};
+use super::tokens::{is_word, word_end};
 
 /// How a pseudonym of a client id begins.
 pub const CLIENT_PSEUDONYM: &str = "client-";

@@ -9,9 +9,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::check::may_name;
-use super::detect::{Detected, is_word};
+use super::detect::Detected;
 use super::fields::{Role, is_field_word, is_label, role_of};
 use super::redactor::Redactor;
+use super::tokens::is_word;
 use crate::journal::build::{self, Build};
 use crate::journal::declare::{Declared, EachText, leaves};
 use crate::journal::event::Event;

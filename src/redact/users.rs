@@ -1,6 +1,6 @@
 //! Users that the words around them tell: `user 'alice'`, `/home/alice`, the columns of `ls -l`.
 
-use super::detect::word_end;
+use super::tokens::word_end;
 use super::wording::{ends_with_any, ends_with_key};
 
 /// What ends right before a user's name.

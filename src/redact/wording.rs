@@ -4,10 +4,11 @@
 //! psycopg, torch), curl, ssh, Go, Java and Node. A strong one makes a host of every word that is not
 //! [common](super::words::is_common); a weak one only of what a machine can be called: letters with a digit among them.
 
-use super::detect::{LONGEST_NAME, bounded_end, ipv4, is_name, is_word};
+use super::detect::ipv4;
 use super::keys::{HARDLY_KEYS, LIST_KEYS, STRONG_KEYS, WEAK_KEYS};
 use super::likely::{GOES_TO, LIKELY_PHRASES, SUBJECT_HAPPENS};
 use super::phrases::{AFTER, HAPPENS, HARDLY_PHRASES, QUOTED_PHRASES, STRONG_PHRASES, WEAK_PHRASES};
+use super::tokens::{LONGEST_NAME, bounded_end, is_name, is_word};
 use super::users;
 use super::words::{
     is_called_machine, is_class_of_error, is_common, is_id, is_machine, is_numbered, is_time_zone,

@@ -7,7 +7,8 @@ use rusqlite::{Connection, Result, Row as SqlRow, Statement};
 
 use super::columns::listed;
 use crate::journal::declare::{ReadValues, WriteValues};
-use crate::journal::json::{Fault, Reader};
+use crate::journal::fault::Fault;
+use crate::journal::json::Reader;
 use crate::journal::object::Object;
 
 /// Takes the cells of a row, one after the other.

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::fmt;
 
 use narwhal_jq::journal::SCHEMA;
-use narwhal_jq::journal::json::{Fault, MAX_DEPTH, Reader, Repair};
+use narwhal_jq::journal::fault::{Fault, Repair};
+use narwhal_jq::journal::json::{MAX_DEPTH, Reader};
 use narwhal_jq::journal::row::Row;
 use narwhal_jq::journal::segments::{Content, SegmentKind, read_line};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use narwhal_jq::query::catalog::{check as check_query, parse};
+use narwhal_jq::query::header::{check as check_query, parse};
 use narwhal_jq::query::params;
 use narwhal_jq::store::schema;
 use rusqlite::Connection;

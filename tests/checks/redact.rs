@@ -10,8 +10,9 @@ use narwhal_jq::journal::json::Reader;
 use narwhal_jq::journal::lines::Line;
 use narwhal_jq::journal::segments::{Content, SegmentKind, read_line};
 use narwhal_jq::redact::check::check_line;
-use narwhal_jq::redact::detect::{each_url_host, is_word};
+use narwhal_jq::redact::detect::each_url_host;
 use narwhal_jq::redact::fields::{Role, is_field_word, is_label, role_of};
+use narwhal_jq::redact::tokens::is_word;
 use narwhal_jq::redact::{Key, redact};
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use narwhal_jq::query::catalog::check;
 use narwhal_jq::query::faster::FASTER;
 use narwhal_jq::query::functions;
+use narwhal_jq::query::header::check;
 use narwhal_jq::query::run::signature;
 use narwhal_jq::query::written::statement_of;
 use narwhal_jq::selection;

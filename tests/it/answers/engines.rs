@@ -6,7 +6,7 @@
 use std::fs;
 
 use narwhal_jq::lake::views::views;
-use narwhal_jq::query::catalog::Query;
+use narwhal_jq::query::header::Query;
 
 use super::catalog;
 use crate::harness::{Lab, fixture, project};

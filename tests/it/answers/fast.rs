@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use narwhal_jq::query::catalog::Query;
 use narwhal_jq::query::faster::{Answers, FASTER};
 use narwhal_jq::query::functions;
+use narwhal_jq::query::header::Query;
 use narwhal_jq::query::run::collect;
 use narwhal_jq::query::slices::{Span, can_be_read_in_slices, collect_telling};
 use narwhal_jq::selection::{self, OPEN_FROM, OPEN_TO, Row};
