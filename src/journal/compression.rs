@@ -20,7 +20,7 @@ pub enum Compression {
 }
 
 /// What is not read, and what unpacks it to standard output.
-const OTHERS: [(&[u8], &str, &str); 19] = [
+const OTHERS: [(&[u8], &str, &str); 20] = [
     (b"\xfd7zXZ\0", "xz", "xzcat FILE"),
     (b"BZh", "bzip2", "bzcat FILE"),
     (b"\x04\x22\x4d\x18", "lz4", "lz4cat FILE"),
@@ -34,6 +34,7 @@ const OTHERS: [(&[u8], &str, &str); 19] = [
     (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so FILE"),
     (b"Rar!\x1a\x07", "rar", "unrar p -inul FILE"),
     (b"\x78\x01", "zlib", "pigz -dc FILE"),
+    (b"\x78\x5e", "zlib", "pigz -dc FILE"),
     (b"\x78\x9c", "zlib", "pigz -dc FILE"),
     (b"\x78\xda", "zlib", "pigz -dc FILE"),
     (b"\x1f\x9d", "compress", "zcat FILE"),

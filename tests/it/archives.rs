@@ -198,6 +198,8 @@ fn issue_13_7_nothing_that_begins_as_an_archive_does_is_read_as_text() {
         (b"\x5d\0\0\x80\0 lzma alone", "xz --format=lzma"),
         (b"7z\xbc\xaf\x27\x1c 7z", "7z x -so"),
         (b"\x25\xb5\x2f\xfd zstd 0.5", "zstd -dc FILE"),
+        // As `pigz -z` writes it.
+        (b"\x78\x5e zlib", "pigz -dc FILE"),
         (b"\x1f\x8b", "cut off"),
     ] {
         let lab = Lab::new();
