@@ -15,6 +15,19 @@ type Date = Vec<u64>;
 pub(super) const PATTERNS: &str =
     "*.jsonl, *.jsonl.N, *.jsonl.DATE, *.jsonl-DATE and *-DATE.jsonl, each also with .gz or .zst";
 
+/// What packing adds to a name.
+const PACKED: [&str; 2] = [".gz", ".zst"];
+
+/// A name without what packing adds to it; none where it adds nothing.
+fn unpacked_name(name: &str) -> Option<&str> {
+    PACKED.iter().find_map(|ending| name.strip_suffix(ending))
+}
+
+/// Whether a file of this name is packed, by its name.
+pub fn is_packed(name: &str) -> bool {
+    unpacked_name(name).is_some()
+}
+
 /// The journal that a file of this name is a part of, and what sorts its parts, oldest first. A file that is no
 /// journal by its name is one of its own.
 pub fn part_of(name: &str) -> (String, impl Ord + Clone + use<>) {
@@ -29,7 +42,7 @@ pub fn journal_of(name: &str) -> Option<String> {
 
 /// What the name of a file says of its age, if it is that of a journal.
 pub(super) fn age_by_name(name: &str) -> Option<Age> {
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+    let name = unpacked_name(name).unwrap_or(name);
     let (stem, suffix) = name.rsplit_once(".jsonl")?;
     if stem.is_empty() {
         return None;

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use super::runs::{self, Run};
 use super::windows::Window;
 use super::{By, Choice};
+use crate::journal::names;
 use crate::text::{counted, rounded};
 
 /// A run that may still grow.
@@ -29,7 +30,7 @@ const QUIET_S: u64 = 10 * 60;
 pub(super) fn growing(connection: &Connection, all: &[Run], now: DateTime<Utc>) -> Result<Vec<Growing>> {
     let mut growing = Vec::new();
     for current in runs::current(connection)? {
-        let is_packed = current.path.ends_with(".gz") || current.path.ends_with(".zst");
+        let is_packed = names::is_packed(&current.path);
         let changed = fs::symlink_metadata(&current.path)
             .and_then(|_| fs::metadata(&current.path))
             .ok()
