@@ -294,6 +294,11 @@ fn without_a_baseline_the_way_out_is_named() {
     explain(&lab, &["--from", "50", "--by", "all"]).exits(0);
     lab.run(&["slo", "set", "--ttft", "1", "--tpot", "1"]).exits(0);
     lab.run(&["explain", "--from", "50"]).exits(0);
+    // A quiet stretch between the requests of a run: it is said what shows where they are.
+    let quiet = super::reckoning::lab(&[[&lines[..], &[row(100, 1000.0, json!({}))]].concat()]);
+    explain(&quiet, &["--from", "500", "--to", "900"])
+        .exits(2)
+        .says("choose another; `narwhal-jq query rates --by 1m` shows when requests arrived");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::failure::Failure;
 use crate::selection::{OPEN_FROM, Row, Selection, install};
 use crate::statistics::{self, Account, Difference, SHOWN};
 use crate::store::slos::Slo;
-use crate::text::wall_time;
+use crate::text::{counted, wall_time};
 
 /// What the misses of a window go with. The fields that are written are those of docs/statistics.md, "As data".
 #[derive(Debug, Serialize)]
@@ -345,15 +345,19 @@ fn one_sided_accounting(without: &[(String, i64, i64)]) -> Option<String> {
     let [(scope, _, completed)] = without else { return None };
     let other = if scope == WINDOW { BASELINE } else { WINDOW };
     Some(format!(
-        "the two cannot be held against each other: the output of {completed} completed requests of the {scope} is \
-         unknown, and they count as missed, while the {other} has none such; --policy router does not need it"
+        "the two cannot be held against each other: the output of {} of the {scope} is unknown, which counts as \
+         missed, while the {other} has none such; --policy router does not need it",
+        counted(*completed, "completed request")
     ))
 }
 
 fn nothing_scored(is_window: bool, policy: Policy) -> Failure {
     let policy = policy.name();
     Failure::usage(if is_window {
-        format!("the window has no request that the policy {policy} counts: choose another")
+        format!(
+            "the window has no request that the policy {policy} counts: choose another; `narwhal-jq query rates --by \
+             1m` shows when requests arrived"
+        )
     } else {
         format!(
             "there is nothing to hold the window against: the baseline has no request that the policy {policy} counts; \
