@@ -145,16 +145,22 @@ fn select(values: &mut [f64], percent: usize) -> Option<f64> {
 /// Beyond so many values the memory for them grows by a quarter and not to twice as much.
 const MANY: usize = 1 << 20;
 
-/// Adds a number to the values of a group; null is none.
+/// Adds a number to values.
 #[inline]
-fn collect(context: &Context<'_>, values: &mut Vec<f64>) -> Result<()> {
+pub(super) fn keep(values: &mut Vec<f64>, value: f64) {
     if values.len() == values.capacity() && values.len() >= MANY {
         values.reserve_exact(values.len() / 4);
     }
+    values.push(value);
+}
+
+/// Adds a number to the values of a group; null is none.
+#[inline]
+fn collect(context: &Context<'_>, values: &mut Vec<f64>) -> Result<()> {
     match context.get_raw(0) {
-        ValueRef::Real(real) => values.push(real),
+        ValueRef::Real(real) => keep(values, real),
         ValueRef::Null => {}
-        ValueRef::Integer(int) => values.push(int as f64),
+        ValueRef::Integer(int) => keep(values, int as f64),
         ValueRef::Text(_) | ValueRef::Blob(_) => {
             return Err(user_error("a percentile is of numbers, and this is text".to_owned()));
         }

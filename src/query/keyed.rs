@@ -7,7 +7,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-use super::functions::{PERCENTS, user_error, write_ranks};
+use super::functions::{PERCENTS, keep, user_error, write_ranks};
 
 /// Adds the functions to a connection:
 ///
@@ -55,7 +55,7 @@ impl ByKey {
                 self.values.len() - 1
             }
         };
-        self.values[at].push(value);
+        keep(&mut self.values[at], value);
     }
 }
 

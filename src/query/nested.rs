@@ -3,13 +3,14 @@
 //! `queue-waits` about such scopes.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use anyhow::Result;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, named_params};
 
 use super::answer::Answer;
-use super::functions::{PERCENTS, picked};
+use super::functions::{PERCENTS, keep, picked};
 use super::ordered::Scope;
 use crate::selection::Row;
 
@@ -57,7 +58,11 @@ pub fn are_nested(stretches: &[Row]) -> bool {
     names.windows(2).all(|two| two[0] != two[1])
 }
 
-/// Reads the values of runs, each a scope with its parts by time, and of stretches of them that [`are_nested`].
+/// So many values are held at once: those of more are gathered in several readings, some of the names each.
+const MOST_HELD: usize = 20_000_000;
+
+/// Reads the values of runs, each a scope with its parts by time, and of stretches of them that [`are_nested`]; `requests`
+/// is about how many there are.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -66,6 +71,7 @@ pub fn read(
     measured: NestedQuery,
     runs: &[Scope],
     stretches: &[Row],
+    requests: usize,
 ) -> Result<Nested> {
     let mut by_run: HashMap<i64, Vec<&Row>> = HashMap::new();
     for stretch in stretches {
@@ -76,13 +82,31 @@ pub fn read(
     }
     let columns =
         || ["scope", measured.column, "n", "p50", "p90", "p95", "p99", "max"].map(str::to_owned).to_vec();
-    let [mut of_all, mut of_runs, mut of_stretches] = [(); 3].map(|()| Answer::of(columns()));
+    let mut found =
+        Nested { all: Answer::of(columns()), runs: Answer::of(columns()), stretches: Answer::of(columns()) };
+    let names = measured.names.len();
+    let at_once = (MOST_HELD / requests.max(1)).clamp(1, names);
+    for from in (0..names).step_by(at_once) {
+        let of = from..(from + at_once).min(names);
+        read_names(connection, (measured, of), runs, &by_run, &mut found)?;
+    }
+    Ok(found)
+}
+
+/// Reads the values of some of the names, by their places.
+fn read_names(
+    connection: &Connection,
+    (measured, of): (NestedQuery, Range<usize>),
+    runs: &[Scope],
+    by_run: &HashMap<i64, Vec<&Row>>,
+    found: &mut Nested,
+) -> Result<()> {
     // By name and run: put together only when a name's turn comes, as a list that grows from run to run is copied each
     // time and leaves its old place behind.
-    let mut all = vec![Vec::with_capacity(runs.len()); measured.names.len()];
+    let mut all = vec![Vec::with_capacity(runs.len()); of.len()];
     let mut statement = connection.prepare(measured.sql)?;
     for run in runs {
-        let mut own = vec![Vec::new(); measured.names.len()];
+        let mut own = vec![Vec::new(); of.len()];
         // Where the values of each stretch begin.
         let mut begun: Vec<(Option<&Row>, Vec<usize>)> = Vec::new();
         for part in &run.parts {
@@ -100,10 +124,10 @@ pub fn read(
                     until_s = ends_s.or(stretches.get(next).map(|next| next.from_s)).unwrap_or(f64::INFINITY);
                     begun.push((stretch, own.iter().map(Vec::len).collect()));
                 }
-                for (at, values) in own.iter_mut().enumerate() {
+                for (at, values) in of.clone().zip(&mut own) {
                     match row.get_ref(1 + at)? {
-                        ValueRef::Real(value) => values.push(value),
-                        ValueRef::Integer(value) => values.push(value as f64),
+                        ValueRef::Real(value) => keep(values, value),
+                        ValueRef::Integer(value) => keep(values, value as f64),
                         _ => {}
                     }
                 }
@@ -113,20 +137,25 @@ pub fn read(
             let Some(stretch) = stretch else { continue };
             for (at, values) in own.iter_mut().enumerate() {
                 let to = begun.get(number + 1).map_or(values.len(), |(_, next)| next[at]);
-                add_row(&mut of_stretches, measured, &stretch.scope, at, &mut values[from[at]..to]);
+                let values = &mut values[from[at]..to];
+                add_row(&mut found.stretches, measured, &stretch.scope, of.start + at, values);
             }
         }
         for (at, (mut own, all)) in own.into_iter().zip(&mut all).enumerate() {
-            add_row(&mut of_runs, measured, &run.name, at, &mut own);
+            add_row(&mut found.runs, measured, &run.name, of.start + at, &mut own);
             all.push(own);
         }
     }
     if !runs.is_empty() {
-        for (at, runs) in all.into_iter().enumerate() {
-            add_row(&mut of_all, measured, "all", at, &mut runs.concat());
+        for (at, runs) in of.zip(all) {
+            let mut values = match <[Vec<f64>; 1]>::try_from(runs) {
+                Ok([only]) => only,
+                Err(runs) => runs.concat(),
+            };
+            add_row(&mut found.all, measured, "all", at, &mut values);
         }
     }
-    Ok(Nested { all: of_all, runs: of_runs, stretches: of_stretches })
+    Ok(())
 }
 
 /// Adds the row of the values of one name.
@@ -177,38 +206,44 @@ mod tests {
             |scope: &str, from_s: f64, to_s: f64| Row { scope: scope.to_owned(), run_id: 1, from_s, to_s };
         let stretches = [stretch("b", 20.0, 30.0), stretch("a", 5.0, 10.0)];
         assert!(are_nested(&stretches) && !are_nested(&[stretch("a", 0.0, 1.0), stretch("a", 2.0, 3.0)]));
-        let found = read(&connection, WAITS, &[run(1), run(2)], &stretches).expect("an answer");
         let told = |answer: &Answer| -> Vec<(String, String, i64, f64, f64)> {
-            answer
-                .rows()
+            let real = |row: &crate::query::answer::Row<'_>, column| row.real(column).unwrap_or(f64::NAN);
+            let rows = answer.rows();
+            let mut rows: Vec<_> = rows
                 .map(|row| {
-                    let real = |column: &str| row.real(column).unwrap_or(f64::NAN);
-                    (row.text("scope"), row.text("stage"), row.int("n"), real("p50"), real("max"))
+                    let (p50, max) = (real(&row, "p50"), real(&row, "max"));
+                    (row.text("scope"), row.text("stage"), row.int("n"), p50, max)
                 })
-                .collect()
+                .collect();
+            rows.sort_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
+            rows
         };
         let row = |scope: &str, stage: &str, n: i64, p50: f64, max: f64| {
             (scope.to_owned(), stage.to_owned(), n, p50, max)
         };
-        assert_eq!(
-            told(&found.all),
-            [row("all", "prefill", 10, 4.0, 9.0), row("all", "total", 90, 44.0, 99.0)]
-        );
-        assert_eq!(
-            told(&found.runs),
-            [
-                row("r1", "prefill", 10, 4.0, 9.0),
-                row("r1", "total", 50, 24.0, 49.0),
-                row("r2", "total", 40, 79.0, 99.0)
-            ]
-        );
-        assert_eq!(
-            told(&found.stretches),
-            [
-                row("a", "prefill", 5, 7.0, 9.0),
-                row("a", "total", 5, 7.0, 9.0),
-                row("b", "total", 10, 24.0, 29.0)
-            ]
-        );
+        // In one reading, and in one a stage.
+        for requests in [100, usize::MAX] {
+            let found = read(&connection, WAITS, &[run(1), run(2)], &stretches, requests).expect("an answer");
+            assert_eq!(
+                told(&found.all),
+                [row("all", "prefill", 10, 4.0, 9.0), row("all", "total", 90, 44.0, 99.0)]
+            );
+            assert_eq!(
+                told(&found.runs),
+                [
+                    row("r1", "prefill", 10, 4.0, 9.0),
+                    row("r1", "total", 50, 24.0, 49.0),
+                    row("r2", "total", 40, 79.0, 99.0)
+                ]
+            );
+            assert_eq!(
+                told(&found.stretches),
+                [
+                    row("a", "prefill", 5, 7.0, 9.0),
+                    row("a", "total", 5, 7.0, 9.0),
+                    row("b", "total", 10, 24.0, 29.0)
+                ]
+            );
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::runs::{self, Run};
 use super::windows::Window;
 use super::{By, Choice};
 use crate::journal::names;
-use crate::text::{counted, rounded};
+use crate::text::{counted, rounded, short};
 
 /// A run that may still grow.
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ fn still_growing(parts: &[(&Run, Window)], growing: &[Growing]) -> Option<String
         several => format!("{} runs are still written", several.len()),
     };
     let tail =
-        longest.map(|tail_s| format!(" (99 of 100 end within {} s)", rounded(tail_s))).unwrap_or_default();
+        longest.map(|tail_s| format!(" (99 of 100 end within {} s)", short(tail_s))).unwrap_or_default();
     Some(format!(
         "{which}: requests that still run are not in the journal, and the slow ones are missing more often{tail}; \
          {SETTLED}"

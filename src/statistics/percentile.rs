@@ -34,23 +34,39 @@ impl Percentile {
     /// # Panics
     /// When a percent is above 100.
     pub fn of(in_order: &[f64], percents: &[u32]) -> Vec<Self> {
-        if in_order.is_empty() {
-            return Vec::new();
-        }
-        let mut ordered = Ordered::new(in_order.to_vec());
-        // All percentiles come before their ends: each value found leaves fewer to look through.
-        let values: Vec<f64> =
-            percents.iter().map(|percent| ordered.at_rank(nearest_rank(*percent, in_order.len()))).collect();
-        let with_values = percents.iter().zip(values);
-        with_values.map(|(percent, value)| Self::around(*percent, value, in_order, &mut ordered)).collect()
+        Self::find(in_order.to_vec(), percents, |value| Batches::of(in_order, |x| *x <= value))
     }
 
-    /// The percentile that has this value, with its ends.
-    fn around(percent: u32, value: f64, in_order: &[f64], ordered: &mut Ordered) -> Self {
-        let Ends { effect, independent, low_rank, high_rank, low, high } =
-            Ends::of(value, in_order, ordered, |independent| binomial::middle(independent, percent));
-        let rows = in_order.len() as u64;
-        Self { percent, rows, value, effect, independent, low_rank, high_rank, low, high }
+    /// As [`Percentile::of`], of many values that can be gone through again: of those, memory holds a single copy.
+    ///
+    /// # Panics
+    /// As [`Percentile::of`].
+    pub fn of_many(in_order: impl Iterator<Item = f64> + Clone, percents: &[u32]) -> Vec<Self> {
+        Self::find(in_order.clone().collect(), percents, |value| {
+            let mut below = Batches::new();
+            in_order.clone().for_each(|x| below.push(x <= value));
+            below
+        })
+    }
+
+    /// The percentiles of values; `below` has for each, in their order, whether it is at or below another.
+    fn find(values: Vec<f64>, percents: &[u32], below: impl Fn(f64) -> Batches) -> Vec<Self> {
+        if values.is_empty() {
+            return Vec::new();
+        }
+        let rows = values.len();
+        let mut ordered = Ordered::new(values);
+        // All percentiles come before their ends: each value found leaves fewer to look through.
+        let values: Vec<f64> =
+            percents.iter().map(|percent| ordered.at_rank(nearest_rank(*percent, rows))).collect();
+        let around = |(percent, value): (&u32, f64)| {
+            let middle = |independent| binomial::middle(independent, *percent);
+            let Ends { effect, independent, low_rank, high_rank, low, high } =
+                Ends::of(&below(value), &mut ordered, middle);
+            let rows = rows as u64;
+            Self { percent: *percent, rows, value, effect, independent, low_rank, high_rank, low, high }
+        };
+        percents.iter().zip(values).map(around).collect()
     }
 
     /// The fewest independent values that give an upper end: 6 for p50, 368 for p99. For 1 to 99.
@@ -121,7 +137,7 @@ impl Least {
         let value = ordered.at_rank(rank);
         let middle = |independent| binomial::middle_of_share(independent, wanted);
         let Ends { independent, low, high, low_rank, high_rank, .. } =
-            Ends::of(value, in_order, &mut ordered, middle);
+            Ends::of(&Batches::of(in_order, |x| *x <= value), &mut ordered, middle);
         Some(Self { value, rows: rows as u64, independent, low, high, low_rank, high_rank })
     }
 }
@@ -137,14 +153,10 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(
-        value: f64,
-        in_order: &[f64],
-        ordered: &mut Ordered,
-        middle: impl FnOnce(u64) -> (u64, u64),
-    ) -> Self {
-        let rows = in_order.len() as u64;
-        let effect = Batches::of(in_order, |x| *x <= value).design().effect;
+    /// Around the value that so many are at or below.
+    fn of(below: &Batches, ordered: &mut Ordered, middle: impl FnOnce(u64) -> (u64, u64)) -> Self {
+        let rows = below.rows();
+        let effect = below.design().effect;
         let independent = (rows as f64 / effect) as u64;
         let (a, b) = middle(independent);
         let (low_rank, high_rank) = ranks(a, b + 1, independent, rows);

@@ -479,6 +479,7 @@ fn a_percentile_of_a_percentile_set_is_the_one_alone() {
         let rows = random.size(1.0, 3000.0);
         let values = random.values(rows);
         let together = Percentile::of(&values, &[99, 50, 95, 90]);
+        assert_eq!(Percentile::of_many(values.iter().copied(), &[99, 50, 95, 90]), together);
         for found in together {
             assert_eq!(Percentile::of(&values, &[found.percent]), [found]);
         }

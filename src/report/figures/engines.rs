@@ -98,13 +98,8 @@ impl Engines {
         let mut whose: Vec<(usize, usize, Option<usize>)> = Vec::new();
         for role in 0..2 {
             let values = if role == 0 { &survey.ttft } else { &survey.tpot };
-            let numbers: Vec<Option<u32>> = self.roles[role]
-                .iter()
-                .map(|engine| {
-                    survey.engines.iter().position(|known| reader.engine(&known.name) == engine.name)
-                })
-                .map(|at| at.and_then(|at| u32::try_from(at).ok()))
-                .collect();
+            let numbers: Vec<Option<u32>> =
+                self.roles[role].iter().map(|engine| number_of(reader, survey, &engine.name)).collect();
             let known: Vec<[Option<f64>; 2]> = self.roles[role].iter().map(Engine::percentiles).collect();
             let totals = self.roles[role]
                 .iter()
@@ -137,6 +132,12 @@ impl Engines {
     }
 }
 
+/// The number of an engine in the survey.
+fn number_of(reader: &Reader<'_>, survey: &Survey, name: &str) -> Option<u32> {
+    let at = survey.engines.iter().position(|known| reader.engine(&known.name) == name)?;
+    u32::try_from(at).ok()
+}
+
 impl Engine {
     /// How much more often it fails than the others of its role; they are taken to come in bursts as all legs do.
     fn judge_rate(
@@ -161,11 +162,11 @@ impl Engine {
         values: &[OfEngine],
         engines: usize,
     ) -> Vec<(usize, Difference)> {
-        let of = |is_own: bool| -> Vec<f64> {
-            let values = values.iter().filter(|(engine, _)| (*engine == number) == is_own);
-            values.map(|(_, value)| f64::from(*value)).collect()
+        let of = |is_own: bool| {
+            let values = values.iter().filter(move |(engine, _)| (*engine == number) == is_own);
+            values.map(|(_, value)| f64::from(*value))
         };
-        let found = Percentile::of(&of(true), &PERCENTS);
+        let found = Percentile::of_many(of(true), &PERCENTS);
         self.is_open = [0, 1].map(|at| found.get(at).is_some_and(|found| found.high_rank.is_none()));
         let is_beyond = [0, 1].map(|at| {
             let own = found.get(at).and_then(Percentile::measured);
@@ -173,7 +174,7 @@ impl Engine {
         });
         let is_judged = self.n >= FEWEST_VALUES && engines >= 3;
         let others = if is_judged && is_beyond != [false, false] {
-            Percentile::of(&of(false), &PERCENTS)
+            Percentile::of_many(of(false), &PERCENTS)
         } else {
             Vec::new()
         };

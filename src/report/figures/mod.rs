@@ -168,24 +168,23 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: ReportOptions) -> Result<Fi
     for name in OF_ALL {
         all.keep(name, reader.ask(name, &whole, &given)?);
     }
-    for (name, answer) in TOGETHER.into_iter().zip(reader.ask_together(&TOGETHER, &whole, &given)?) {
-        all.keep(name, answer);
+    let requests: i64 = all.rows("outcomes").map(|row| row.int("requests")).sum();
+    for names in if requests > MANY { vec![&TOGETHER[..6], &TOGETHER[6..]] } else { vec![&TOGETHER[..]] } {
+        for (name, answer) in names.iter().zip(reader.ask_together(names, &whole, &given)?) {
+            all.keep(name, answer);
+        }
     }
     for name in ["engine-downtime", "floor-breaches"] {
         each.keep(name, reader.ask(name, &by_run, &[])?);
     }
     let mut buckets = Answers::default();
+    let is_nested = !axis.is_wall && nested::are_nested(&axis.selection.rows);
+    let stretches = if is_nested { &axis.selection.rows[..] } else { &[] };
     for (name, measured) in [("latency", nested::LATENCY), ("queue-waits", nested::WAITS)] {
-        if !axis.is_wall && nested::are_nested(&axis.selection.rows) {
-            let found = nested::read(reader.connection, measured, &scopes, &axis.selection.rows)?;
-            all.keep(name, found.all);
-            each.keep(name, found.runs);
-            buckets.keep(name, found.stretches);
-        } else {
-            all.keep(name, reader.ask(name, &whole, &[])?);
-            each.keep(name, reader.ask(name, &by_run, &[])?);
-            buckets.keep(name, reader.ask(name, &axis.selection, &[])?);
-        }
+        let found = nested::read(reader.connection, measured, &scopes, stretches, requests as usize)?;
+        all.keep(name, found.all);
+        each.keep(name, found.runs);
+        buckets.keep(name, if is_nested { found.stretches } else { reader.ask(name, &axis.selection, &[])? });
     }
     if asked.targets.is_some() {
         for name in ["attainment", "attainment-misses"] {
@@ -249,9 +248,13 @@ const OF_ALL: [&str; 7] = [
     "monitoring",
 ];
 
-/// What is asked of it from one reading.
+/// What is asked of it from one reading; what takes most memory last.
 const TOGETHER: [&str; 7] =
     ["retries", "wasted-work", "handoff", "prompt-sizes", "cache", "rates", "admission-price"];
+
+/// Of more requests the prices, which are three numbers of each, are gathered by themselves: together with the others they
+/// would take more memory than a page may.
+const MANY: i64 = 3_000_000;
 
 /// So many requests stand in each list of the worst.
 pub(super) const WORST: usize = 8;

@@ -94,6 +94,36 @@ impl Slowest {
     }
 }
 
+/// A band of price, in seconds, and the TTFT of its requests.
+#[derive(Debug)]
+pub(in crate::report) struct PriceBand {
+    pub from: f64,
+    pub to: f64,
+    pub n: usize,
+    pub p10: f64,
+    pub p50: f64,
+    pub p90: f64,
+}
+
+/// A band of fewer requests is left out.
+pub(in crate::report) const FEWEST_PRICED: usize = 20;
+
+impl PriceBand {
+    fn of(band: i32, mut values: Vec<f32>) -> Self {
+        values.sort_unstable_by(f32::total_cmp);
+        let rank = |percent: usize| f64::from(values[(values.len() * percent).div_ceil(100).max(1) - 1]);
+        let edge = |band: i32| 10_f64.powf(f64::from(band) / PRICE_BANDS);
+        Self {
+            from: edge(band),
+            to: edge(band + 1),
+            n: values.len(),
+            p10: rank(10),
+            p50: rank(50),
+            p90: rank(90),
+        }
+    }
+}
+
 /// What was met of an engine.
 #[derive(Debug, Default)]
 pub(in crate::report) struct Engine {
@@ -122,8 +152,11 @@ pub(in crate::report) struct Survey {
     pub cells: HashMap<(i32, i32), u64, FixedState>,
     pub without_tpot: u64,
     pub quadrants: [u64; 4],
-    /// TTFT of completed requests by band of price.
-    pub prices: BTreeMap<i32, Vec<f32>>,
+    /// TTFT of completed requests by band of price, until it is known how they lie.
+    prices: BTreeMap<i32, Vec<f32>>,
+    /// How many have a price, and the bands with enough of them.
+    pub priced: usize,
+    pub price_bands: Vec<PriceBand>,
     /// Attainment by band of prompt.
     pub prompts: BTreeMap<i64, Batches>,
     known: Vec<Known>,
@@ -149,7 +182,7 @@ pub(in crate::report) struct Surveyed<'a> {
 pub(in crate::report) const CELLS_ACROSS: f64 = 6.0;
 pub(in crate::report) const CELLS_DOWN: f64 = 10.0;
 /// Bands of price a factor of ten.
-pub(in crate::report) const PRICE_BANDS: f64 = 6.0;
+const PRICE_BANDS: f64 = 6.0;
 
 /// Reads the requests of a scope.
 pub(in crate::report) fn survey(
@@ -172,6 +205,10 @@ pub(in crate::report) fn survey(
         survey.take(part.run_id, row, &mut legs, &asked)?;
         Ok(())
     })?;
+    let prices = std::mem::take(&mut survey.prices);
+    survey.priced = prices.values().map(Vec::len).sum();
+    let bands = prices.into_iter().filter(|(_, values)| values.len() >= FEWEST_PRICED);
+    survey.price_bands = bands.map(|(band, values)| PriceBand::of(band, values)).collect();
     Ok(survey)
 }
 

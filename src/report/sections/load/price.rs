@@ -3,60 +3,28 @@
 use maud::{Markup, html};
 
 use crate::report::figures::Figures;
-use crate::report::figures::survey::PRICE_BANDS;
+use crate::report::figures::survey::{FEWEST_PRICED, PriceBand};
 use crate::report::parts::{Figure, dense, details, key, key_area, key_line, source};
 use crate::report::plot::{Anchor, Line, Log, Scale, Svg, Tone, number, percent};
 use crate::report::words::{count, duration, many, plain, short_duration};
-
-/// A band of price.
-struct PriceBand {
-    from: f64,
-    to: f64,
-    n: usize,
-    p10: f64,
-    p50: f64,
-    p90: f64,
-}
-
-/// A band of fewer requests is left out.
-const FEWEST_PRICED: usize = 20;
-
-fn price_bands(figures: &Figures) -> Vec<PriceBand> {
-    let of = |(band, values): (&i32, &Vec<f32>)| {
-        let mut values = values.clone();
-        values.sort_unstable_by(f32::total_cmp);
-        let rank = |percent: usize| f64::from(values[(values.len() * percent).div_ceil(100).max(1) - 1]);
-        let edge = |band: i32| 10_f64.powf(f64::from(band) / PRICE_BANDS);
-        PriceBand {
-            from: edge(*band),
-            to: edge(band + 1),
-            n: values.len(),
-            p10: rank(10),
-            p50: rank(50),
-            p90: rank(90),
-        }
-    };
-    figures.survey.prices.iter().filter(|(_, values)| values.len() >= FEWEST_PRICED).map(of).collect()
-}
 
 const PRICE_PX: f64 = 230.0;
 
 pub(super) fn price(figures: &Figures) -> Markup {
     let title = "Admission price against observed TTFT";
-    let priced: usize = figures.survey.prices.values().map(Vec::len).sum();
+    let (priced, bands) = (figures.survey.priced, &figures.survey.price_bands);
     if priced == 0 {
         return html! {
             h3 { (title) }
             p.note { "Not recorded: no completed request has a price. Journals have it from release 0.6 on, where admission is priced." }
         };
     }
-    let bands = price_bands(figures);
     let scale =
         Log::of(bands.iter().flat_map(|band| [band.from * 1.001, band.to * 0.999, band.p10, band.p90]), 8);
     let Some(scale) = scale else {
         return html! { h3 { (title) } p.note { (many(priced, "request", "requests")) " with a price are too few: a band needs " (FEWEST_PRICED) "." } };
     };
-    let picture = price_picture(figures, &bands, &scale);
+    let picture = price_picture(figures, bands, &scale);
     let left_out = priced - bands.iter().map(|band| band.n).sum::<usize>();
     let caption = html! {
         (count(priced as i64)) " completed requests with a price, in six bands a decade; bands under " (FEWEST_PRICED)

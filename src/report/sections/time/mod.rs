@@ -73,8 +73,12 @@ fn bases(figures: &Figures) -> String {
             parts.push(format!("basis {basis} of {}", many(of(basis), "run", "runs")));
         }
     }
-    if unknown > 0 {
-        parts.push(format!("unknown of {}", many(unknown, "run", "runs")));
+    let mut text = String::new();
+    if !parts.is_empty() {
+        text = format!(" Wall times are estimates: {}.", parts.join(", "));
     }
-    if parts.is_empty() { String::new() } else { format!(" Wall times are estimates: {}.", parts.join(", ")) }
+    if unknown > 0 {
+        text.push_str(&format!(" The wall time of {} is unknown.", many(unknown, "run", "runs")));
+    }
+    text
 }
