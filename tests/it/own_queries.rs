@@ -56,7 +56,7 @@ fn a_query_of_the_users_own_has_flags_help_and_a_place_in_the_catalog() {
     assert_eq!(words.join(" "), "long-prompts prompts longer than some length");
     let help = lab.run(&["query", "--queries", "mine", "long-prompts", "--help"]).exits(0).stdout;
     assert!(help.contains("--longer <SECONDS>") && help.contains("prompts  how many (count)"), "{help}");
-    lab.run(&["query", "long-prompts"]).exits(2).says("unrecognized subcommand 'long-prompts'");
+    lab.run(&["query", "long-prompts"]).exits(2).says("no query is called 'long-prompts'");
 }
 
 #[test]
