@@ -36,7 +36,7 @@ pub enum Role {
     Text,
     /// A point of time or a span, in seconds.
     Time,
-    /// A number that counts, or stands for something.
+    /// A number that counts, or measures something else.
     Count,
     /// A part of a whole.
     Share,
@@ -67,7 +67,7 @@ impl Role {
                     | Self::Text
             ),
             Shape::Int => matches!(self, Self::Count | Self::Schema),
-            Shape::Real => matches!(self, Self::Time | Self::Share),
+            Shape::Real => matches!(self, Self::Time | Self::Share | Self::Count),
             Shape::Flag => matches!(self, Self::Flag),
             Shape::Object => matches!(self, Self::Members | Self::EngineKeys),
             Shape::Array => matches!(self, Self::Engine | Self::Host | Self::Text),

@@ -19,7 +19,7 @@ Times of --since and --until: ISO 8601 with Z, Unix seconds, or an age (5m). Dur
 like 1h30m. --now SECONDS stands for the clock. --rows gives the rows of `selection` themselves.
 A question that is refused is exit 2, in a batch a line {"refused": WHY}.
 
-Order of rows, where SEMANTICS.md leaves it open; nulls first, text by its bytes:
+Order of rows, where docs/semantics.md leaves it open; nulls first, text by its bytes:
   selection           scope, run (started_at, id), from_s; --selection: scope, run id, from_s
   latency             the metrics as listed; queue-waits: admission, prefill, decode, total
   engine-latency      metric and engine as text
@@ -29,7 +29,7 @@ Order of rows, where SEMANTICS.md leaves it open; nulls first, text by its bytes
                       before those
   engine-downtime     run, engine, kind, from_s, to_s; floor-breaches: run, from_s, to_s
 
-What else SEMANTICS.md leaves open, as it is read here:
+What else docs/semantics.md leaves open, as it is read here:
   Clocks: a lifecycle bound needs a row with a write time on both sides. File times get both 0.02 s
     and 1 s when without fraction; the clock in place of one gets 0.02 s. What is dropped as crossing
     stays dropped, and a dropped start is as none. Middles are those of the intersection. A copy of a
