@@ -160,6 +160,11 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String
     format!("{count} {one}{}", if count == N::from(1) { "" } else { "s" })
 }
 
+/// The same with its thousands apart, and of names that take no s: `1 breach`, `1,200 breaches`.
+pub fn many(count: usize, one: &str, more: &str) -> String {
+    format!("{} {}", grouped(count as u64), if count == 1 { one } else { more })
+}
+
 /// A number for eyes: up to six decimals, or three significant digits of a small one.
 pub fn rounded(real: f64) -> String {
     if real != 0.0 && real.abs() < 1e-3 {

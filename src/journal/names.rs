@@ -16,11 +16,11 @@ pub(super) const PATTERNS: &str =
     "*.jsonl, *.jsonl.N, *.jsonl.DATE, *.jsonl-DATE and *-DATE.jsonl, each also with .gz or .zst";
 
 /// What packing adds to a name.
-const PACKED: [&str; 2] = [".gz", ".zst"];
+const ENDINGS: [&str; 2] = [".gz", ".zst"];
 
 /// A name without what packing adds to it; none where it adds nothing.
 fn unpacked_name(name: &str) -> Option<&str> {
-    PACKED.iter().find_map(|ending| name.strip_suffix(ending))
+    ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
 /// Whether a file of this name is packed, by its name.

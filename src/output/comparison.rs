@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::query::compare::{Comparison, Family, Pair};
 use crate::query::figures::Figure;
 use crate::statistics::Verdict;
-use crate::text::{self, escaped, grouped, short, wrapped};
+use crate::text::{self, escaped, grouped, many, short, wrapped};
 
 /// So many figures stand on the first screen, if it has room for them; the rest with `--all`.
 const MAX_SHOWN: usize = 6;
@@ -51,12 +51,7 @@ fn write_with(
     max_shown: Option<usize>,
 ) -> io::Result<()> {
     for ((letter, name), requests) in ["a", "b"].into_iter().zip(names).zip(comparison.requests) {
-        let side = format!(
-            "{letter}  {}: {} request{}",
-            escaped(name),
-            grouped(requests),
-            if requests == 1 { "" } else { "s" }
-        );
+        let side = format!("{letter}  {}: {}", escaped(name), many(requests as usize, "request", "requests"));
         writeln!(out, "{}", wrapped(&side, WIDTH, 3))?;
     }
     writeln!(out)?;

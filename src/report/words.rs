@@ -2,6 +2,7 @@
 
 use chrono::DateTime;
 
+pub(super) use crate::text::many;
 use crate::text::{escaped, grouped};
 
 /// What stands where there is no value.
@@ -118,11 +119,6 @@ pub(super) fn count(count: i64) -> String {
         Ok(count) => grouped(count),
         Err(_) => format!("−{}", grouped(count.unsigned_abs())),
     }
-}
-
-/// So many of something: `1 run`, `3 runs`.
-pub(super) fn many(number: usize, one: &str, more: &str) -> String {
-    format!("{} {}", grouped(number as u64), if number == 1 { one } else { more })
 }
 
 /// A rate a second; under 0.1 an hour.

@@ -54,7 +54,7 @@ pub fn version(connection: &Connection) -> Result<Version> {
     let tables: i64 = connection.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
     look.finish()?;
     match (application, tables) {
-        (APPLICATION_ID, _) if version > LATEST => Err(super::newer(version)),
+        (APPLICATION_ID, _) if version > LATEST => Err(super::errors::newer(version)),
         (APPLICATION_ID, _) => Ok(Version::Ours(version)),
         (0, 0) if version == 0 => Ok(Version::Empty),
         _ => bail!(

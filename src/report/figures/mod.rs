@@ -169,7 +169,7 @@ pub(super) fn gather(reader: &mut Reader<'_>, asked: ReportOptions) -> Result<Fi
         all.keep(name, reader.ask(name, &whole, &given)?);
     }
     let requests: i64 = all.rows("outcomes").map(|row| row.int("requests")).sum();
-    for names in if requests > MANY { vec![&TOGETHER[..6], &TOGETHER[6..]] } else { vec![&TOGETHER[..]] } {
+    for names in TOGETHER.chunks(TOGETHER.len() - usize::from(requests > MANY)) {
         for (name, answer) in names.iter().zip(reader.ask_together(names, &whole, &given)?) {
             all.keep(name, answer);
         }
