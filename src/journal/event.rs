@@ -152,33 +152,3 @@ impl Serialize for Event {
         map.end()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What stands between backticks.
-    fn quoted(text: &str) -> impl Iterator<Item = &str> {
-        text.split('`').skip(1).step_by(2)
-    }
-
-    #[test]
-    fn the_event_kinds_and_fields_of_the_documented_contract_are_declared() {
-        let page = include_str!("../../docs/journal.md");
-        let table = page.split("## Event rows").nth(1).expect("the page has it").split("\n## ").next();
-        let rows = table.expect("a part has a first one").lines().filter(|line| line.starts_with("| `"));
-        let mut kinds = Vec::new();
-        for row in rows {
-            let cells: Vec<&str> = row.split('|').collect();
-            kinds.extend(quoted(cells[1]));
-            for field in quoted(cells[2]).map(|field| field.trim_end_matches("[]")) {
-                let is_declared = COMMON_FIELDS.iter().chain(FIELDS).any(|known| known.name == field);
-                assert!(is_declared, "{field} of {} is not declared", cells[1]);
-            }
-        }
-        kinds.sort_unstable();
-        let mut declared: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
-        declared.sort_unstable();
-        assert_eq!(kinds, declared);
-    }
-}

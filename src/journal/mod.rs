@@ -10,6 +10,8 @@
 
 pub mod build;
 pub mod compression;
+#[cfg(test)]
+mod contract;
 mod decimal;
 pub mod declare;
 mod define;

@@ -205,34 +205,3 @@ object! {
         retry_reason: Cow<'a, str> = Label,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_terminal_fields_of_the_documented_contract_are_declared_and_all_declared_ones_documented() {
-        let page = include_str!("../../docs/journal.md");
-        let part = page.split("## Terminal rows").nth(1).expect("the page has it");
-        let part = part.split("## Event rows").next().expect("a part has a first one");
-        let documented: Vec<&str> = part.split('`').skip(1).step_by(2).collect();
-        fn each(fields: &'static [Field], documented: &[&str]) {
-            for field in fields.iter().filter(|field| field.role != Role::Schema) {
-                assert!(
-                    documented.contains(&field.name),
-                    "docs/journal.md does not tell of `{}`",
-                    field.name
-                );
-                each(field.fields, documented);
-            }
-        }
-        each(<Terminal<'_> as Declared>::FIELDS, &documented);
-        let rows = part.lines().filter(|line| line.starts_with("| `"));
-        for name in
-            rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split('`').skip(1).step_by(2))
-        {
-            let is_declared = <Terminal<'_> as Declared>::FIELDS.iter().any(|field| field.name == name);
-            assert!(is_declared || name == "true", "`{name}` is not declared");
-        }
-    }
-}

@@ -7,7 +7,7 @@ from collections import defaultdict
 from datetime import datetime, timezone
 
 import clock
-from rows import canonical, failures, kind_of, monotonic_at, records_of_line, sort_key
+from rows import build_field, canonical, failures, kind_of, monotonic_at, records_of_line, sort_key
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -67,7 +67,7 @@ class Run:
 
     def version(self):
         """The version of the build that is exactly known to have written it, or None."""
-        return self.build.get("version") if self.certainty == "exact" else None
+        return build_field(self.build, "version") if self.certainty == "exact" else None
 
     def rel(self, moment):
         return None if moment is None or self.first is None else moment - self.first

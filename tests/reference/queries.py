@@ -2,7 +2,8 @@
 
 A query of scopes takes one scope and the parameters and gives its rows without the leading
 `scope`; a query of runs takes one run and the windows selected of it, and gives its rows without
-the leading `run`. Both in order. `selection` and `requests` order all rows themselves.
+the leading `run`. Both in order. A query of all, as `selection` and `requests`, takes the parts and
+orders all rows itself. The columns are those of docs/semantics.md, which must have a row for each.
 """
 import math
 from collections import defaultdict
@@ -12,12 +13,38 @@ from definitions import (bucket_of, degradations, ejections, floor_breaches, gro
                          is_met, is_retried, is_scored, known, last_bucket, legs, maximum, miss_of,
                          offered_scored_met, or_null, part, percentile, rank, ratio,
                          records_and_unattributed, total, total_int, touched_buckets, wholly_in)
-from rows import canonical, clock_of, failures, is_num, is_text, monotonic_at, sort_key
+from pages import Page, Unreadable
+from rows import build_field, canonical, clock_of, failures, is_num, is_text, monotonic_at, sort_key
 from selecting import OPEN, windows_by_run
+
+
+COLUMNS = Page("semantics.md").columns("## Canned queries")
+OF_SCOPES, OF_RUNS, OF_ALL = {}, {}, {}
+NEED_TARGETS = {"attainment", "attainment-misses", "attainment-over-time", "goodput"}
+
+
+def query_of(queries, leading):
+    """A decorator that makes a function the answer of the query that it names."""
+    def named(name):
+        if name not in COLUMNS:
+            raise Unreadable(f"docs/semantics.md has no row for `{name}` in its table of queries")
+        if COLUMNS[name][:len(leading)] != leading:
+            raise Unreadable(f"docs/semantics.md: the columns of `{name}` do not begin with {', '.join(leading)}")
+
+        def take(function):
+            if queries.setdefault(name, function) is not function:
+                raise ValueError(f"two functions of the query {name}")
+            return function
+        return take
+    return named
+
+
+of_scopes, of_runs, of_all = query_of(OF_SCOPES, ["scope"]), query_of(OF_RUNS, ["run"]), query_of(OF_ALL, [])
 
 
 # ---------------------------------------------------------------- what was selected
 
+@of_all("selection")
 def q_selection(parts, a):
     def bound(p, moment):
         return None if abs(moment) == OPEN else moment
@@ -26,15 +53,15 @@ def q_selection(parts, a):
         yield [p.scope, p.run.name, from_s, to_s, p.run.at_wall(from_s), p.run.at_wall(to_s)]
 
 
+@of_runs("runs")
 def q_runs(run, windows, a):
-    b = run.build or {}
-    accounting = b.get("token_accounting")
+    accounting = build_field(run.build, "token_accounting")
     if accounting is None:
         said = {t.get("token_accounting") for t in run.terminals} - {None}
         accounting = said.pop() if len(said) == 1 else None
-    yield [run.started_at, b.get("version"), b.get("git"), b.get("source"), accounting,
-           part(b, "admission").get("mode"), run.certainty, run.path, len(run.terminals),
-           len(run.events), run.first, run.last, run.span, run.at_wall(run.first),
+    yield [run.started_at, *(build_field(run.build, name) for name in ("version", "git", "source")),
+           accounting, build_field(run.build, "admission.mode"), run.certainty, run.path,
+           len(run.terminals), len(run.events), run.first, run.last, run.span, run.at_wall(run.first),
            run.at_wall(run.last), run.wall.error, run.wall.basis]
 
 
@@ -62,6 +89,7 @@ def span_of(scope):
     return float(length) if pieces else None
 
 
+@of_scopes("rates")
 def q_rates(scope, a):
     span, rows = span_of(scope), scope.requests
     yield [span, len(rows), ratio(len(rows), span),
@@ -70,6 +98,7 @@ def q_rates(scope, a):
            ratio(or_null(total_int, (r.get("output_len") for r in rows)), span)]
 
 
+@of_scopes("outcomes")
 def q_outcomes(scope, a):
     for (terminal,), found in group(scope.requests, lambda r: (r["terminal"],)):
         yield [terminal, len(found), ratio(len(found), len(scope.requests))]
@@ -77,11 +106,13 @@ def q_outcomes(scope, a):
 
 # ---------------------------------------------------------------- the SLO
 
+@of_scopes("attainment")
 def q_attainment(scope, a):
     offered, scored, met = offered_scored_met(scope.requests, a)
     yield [a.policy, a.ttft, a.tpot, offered, scored, met, ratio(met, scored), offered - scored]
 
 
+@of_scopes("attainment-misses")
 def q_misses(scope, a):
     scored = [r for r in scope.requests if is_scored(r, a.policy)]
     missed = [r for r in scored if not is_met(r, a)]
@@ -93,6 +124,7 @@ def requests_of(run, windows):
     return [r for window in windows for r in run.requests_in(*window)]
 
 
+@of_runs("attainment-over-time")
 def q_over_time(run, windows, a):
     by_bucket = defaultdict(list)
     for r in requests_of(run, windows):
@@ -102,6 +134,7 @@ def q_over_time(run, windows, a):
         yield [k * a.bucket, offered, offered / a.bucket, scored, met, ratio(met, scored)]
 
 
+@of_scopes("goodput")
 def q_goodput(scope, a):
     bands = defaultdict(list)
     for run, windows in windows_by_run(scope.parts).items():
@@ -115,6 +148,7 @@ def q_goodput(scope, a):
         yield [band * a.band, (band + 1) * a.band, len(found), scored, met, ratio(met, scored)]
 
 
+@of_scopes("slo-frontier")
 def q_slo_frontier(scope, a):
     rows = scope.requests
     if not rows:
@@ -144,6 +178,7 @@ def q_slo_frontier(scope, a):
                least, met_at_least]
 
 
+@of_scopes("prompt-sizes")
 def q_prompt_sizes(scope, a):
     sized = [r for r in scope.requests
              if r.get("input_sized") is not False and r.get("input_len") is not None
@@ -157,6 +192,7 @@ def q_prompt_sizes(scope, a):
 
 # ---------------------------------------------------------------- what went wrong
 
+@of_scopes("refusals")
 def q_refusals(scope, a):
     refused = [r for r in scope.requests if r["terminal"] == "refused"]
     for (cause, reason), found in group(refused, lambda r: (r.get("refused_cause"), r.get("reason"))):
@@ -164,6 +200,7 @@ def q_refusals(scope, a):
                ratio(len(found), len(scope.requests)), percentile([r.get("input_len") for r in found], 50)]
 
 
+@of_scopes("engine-failures")
 def q_engine_failures(scope, a):
     unattributed = sum(len(records_and_unattributed(r)[1]) for r in scope.requests)
     if unattributed:
@@ -175,6 +212,7 @@ def q_engine_failures(scope, a):
                sum(r.get("output_started") is True for r in failed)]
 
 
+@of_scopes("failure-causes")
 def q_failure_causes(scope, a):
     def key(item):
         entry = item[1]
@@ -188,6 +226,7 @@ def q_failure_causes(scope, a):
                sum(e.get("retry_scheduled") is True for _, e in found), len({i for i, _ in found})]
 
 
+@of_scopes("retries")
 def q_retries(scope, a):
     rows = scope.requests
     retried = sum(map(is_retried, rows))
@@ -199,6 +238,7 @@ def q_retries(scope, a):
                            if e.get("retry_scheduled") is True))]
 
 
+@of_scopes("cancellations")
 def q_cancellations(scope, a):
     cancelled = [r for r in scope.requests if r["terminal"] == "cancelled"]
     for (phase,), found in group(cancelled, lambda r: (r.get("cancelled_phase"),)):
@@ -212,6 +252,7 @@ def q_cancellations(scope, a):
 LATENCY = ["ttft_s", "tpot_s", "first_byte_s", "decode_tpot_s", "queue_wait_s", "duration_s"]
 
 
+@of_scopes("latency")
 def q_latency(scope, a):
     completed = [r for r in scope.requests if r["terminal"] == "completed"]
     unserved = 0
@@ -230,6 +271,7 @@ def spread(values):
     return [len(values), *(percentile(values, q) for q in (50, 90, 99)), maximum(values)]
 
 
+@of_scopes("engine-latency")
 def q_engine_latency(scope, a):
     measured = [(metric, r[engine], r[metric]) for r in scope.requests if r["terminal"] == "completed"
                 for engine, metric in (("prefill_iid", "ttft_s"), ("decode_iid", "tpot_s"),
@@ -239,6 +281,7 @@ def q_engine_latency(scope, a):
         yield [*key, *spread(value for _, _, value in found)]
 
 
+@of_scopes("handoff")
 def q_handoff(scope, a):
     usable = [r for r in scope.requests if r.get("ttft_s") is not None
               and r.get("first_byte_s") is not None and r["first_byte_s"] >= r["ttft_s"]
@@ -247,6 +290,7 @@ def q_handoff(scope, a):
         yield [kind, *spread(r["first_byte_s"] - r["ttft_s"] for r in found)]
 
 
+@of_scopes("queue-waits")
 def q_queue_waits(scope, a):
     for stage in ("admission", "prefill", "decode"):
         waits = known(part(r, "queue_waits").get(stage) for r in scope.requests)
@@ -255,6 +299,7 @@ def q_queue_waits(scope, a):
     yield ["total", *spread(r.get("queue_wait_s") for r in scope.requests)]
 
 
+@of_scopes("admission-price")
 def q_admission_price(scope, a):
     priced = [r for r in scope.requests if part(r, "admission_price").get("price_s") is not None]
     for (outcome,), found in group(priced, lambda r: (r["terminal"],)):
@@ -266,6 +311,7 @@ def q_admission_price(scope, a):
 
 # ---------------------------------------------------------------- what it cost
 
+@of_runs("throughput")
 def q_throughput(run, windows, a):
     rows = requests_of(run, windows)
     arrived, ended = defaultdict(list), defaultdict(list)
@@ -282,6 +328,7 @@ def q_throughput(run, windows, a):
                tokens_in, tokens_out, ratio(tokens_in, a.bucket), ratio(tokens_out, a.bucket)]
 
 
+@of_scopes("wasted-work")
 def q_wasted_work(scope, a):
     rows = scope.requests
     both = [r for r in rows
@@ -296,6 +343,7 @@ def q_wasted_work(scope, a):
            observed, returned, discarded, ratio(discarded, observed)]
 
 
+@of_scopes("cache")
 def q_cache(scope, a):
     largest = [maximum(part(r, "cached_tokens").values()) for r in scope.requests]
     placements = [part(r, "cache_placement") for r in scope.requests]
@@ -335,6 +383,7 @@ def is_asked_for(row, a):
             and (a.retried is None or is_retried(row) == bool(a.retried)))
 
 
+@of_all("requests")
 def q_requests(parts, a):
     found = [(run, r) for run, windows in windows_by_run(parts).items()
              for r in requests_of(run, windows)
@@ -362,6 +411,7 @@ def event_row(run, e):
     return [run.rel(monotonic_at(e)), at, clock, wall, e["event"], iid_of(e), detail]
 
 
+@of_runs("events")
 def q_events(run, windows, a):
     everything = windows == [(-OPEN, OPEN)]
     placed = [(place, e) for place, e in run.placed
@@ -383,6 +433,7 @@ def times_of(run, i):
     return [run.rel(i.from_s), run.rel(i.to_s), i.duration(), run.at_wall(i.from_s), run.at_wall(i.to_s)]
 
 
+@of_runs("engine-downtime")
 def q_engine_downtime(run, windows, a):
     out = []
     for i in those_selected(ejections(run), windows):
@@ -394,6 +445,7 @@ def q_engine_downtime(run, windows, a):
     return sorted(out, key=lambda r: sort_key(r[0], r[1], r[3], r[4]))
 
 
+@of_runs("floor-breaches")
 def q_floor_breaches(run, windows, a):
     out = []
     for i in those_selected(floor_breaches(run), windows):
@@ -402,6 +454,7 @@ def q_floor_breaches(run, windows, a):
     return sorted(out, key=lambda r: sort_key(r[0], r[1]))
 
 
+@of_scopes("monitoring")
 def q_monitoring(scope, a):
     failed, starts, seconds, keys = defaultdict(list), defaultdict(int), defaultdict(list), set()
     for _, e in scope.events():
@@ -424,6 +477,7 @@ def q_monitoring(scope, a):
         yield [*key, len(failed[key]), maximum(failed[key]), starts[key], or_null(total, seconds[key])]
 
 
+@of_scopes("controller")
 def q_controller(scope, a):
     decisions = [(run, e) for run, e in scope.events() if e["event"] == "controller_decision"]
     for key, found in group(decisions, lambda d: tuple(d[1].get(n) for n in ("by", "result", "reason"))):
@@ -431,51 +485,6 @@ def q_controller(scope, a):
         yield [*key, len(found), min(times, default=None), max(times, default=None)]
 
 
-# ---------------------------------------------------------------- the catalog
-
-OF_SCOPES = {
-    "rates": (q_rates, "span_s offered offered_per_s completed_per_s input_tokens_per_s"
-              " output_tokens_per_s"),
-    "outcomes": (q_outcomes, "terminal requests share"),
-    "attainment": (q_attainment, "policy ttft tpot offered scored met attainment excluded"),
-    "attainment-misses": (q_misses, "policy miss requests share"),
-    "goodput": (q_goodput, "rate_from rate_to buckets scored met attainment"),
-    "slo-frontier": (q_slo_frontier, "policy wanted tpot scored reachable least_ttft met"),
-    "prompt-sizes": (q_prompt_sizes, "input_from input_to offered scored met attainment ttft_p50 ttft_p99"),
-    "refusals": (q_refusals, "cause reason requests share_of_refused share_of_offered input_len_p50"),
-    "engine-failures": (q_engine_failures,
-                        "engine leg attempts failures failure_rate retried output_started"),
-    "failure-causes": (q_failure_causes, "phase error_type reason status engine failures transient"
-                       " retried requests"),
-    "retries": (q_retries, "requests retried retry_rate served_after_retry attempts wasted_attempts"
-                " backoff_s_total"),
-    "latency": (q_latency, "metric n unserved mean p50 p90 p95 p99 max"),
-    "engine-latency": (q_engine_latency, "metric engine n p50 p90 p99 max"),
-    "handoff": (q_handoff, "kind n p50 p90 p99 max"),
-    "queue-waits": (q_queue_waits, "stage n p50 p90 p99 max"),
-    "cancellations": (q_cancellations, "phase requests with_output output_tokens duration_p50"),
-    "wasted-work": (q_wasted_work, "upstream_prefill_s upstream_decode_s tokens_observed"
-                    " tokens_returned tokens_discarded discarded_share"),
-    "admission-price": (q_admission_price, "outcome n price_p50 ttft_p50 error_p50 error_p90"),
-    "cache": (q_cache, "requests with_cached cached_tokens placed_cached saved_prefill_s"),
-    "monitoring": (q_monitoring, "stage class failures longest_streak degraded degraded_s"),
-    "controller": (q_controller, "by result reason decisions wall_from wall_to"),
-}
-OF_RUNS = {
-    "runs": (q_runs, "started_at version git source token_accounting admission_mode build_certainty path"
-             " terminals events first_s last_s span_s wall_from wall_to wall_error_s wall_basis"),
-    "attainment-over-time": (q_over_time, "bucket_s offered offered_per_s scored met attainment"),
-    "throughput": (q_throughput, "bucket_s arrived completed input_tokens output_tokens"
-                   " input_tokens_per_s output_tokens_per_s"),
-    "events": (q_events, "rel_s at clock wall event iid detail"),
-    "engine-downtime": (q_engine_downtime, "engine kind cause from_s to_s duration_s wall_from wall_to open"),
-    "floor-breaches": (q_floor_breaches, "from_s to_s duration_s wall_from wall_to live_prefill"
-                       " min_prefill open"),
-}
-OF_ALL = {
-    "selection": (q_selection, "scope run from_s to_s wall_from wall_to"),
-    "requests": (q_requests, "run rel_s wall rid client_rid terminal miss reason ttft_s tpot_s first_byte_s"
-                 " duration_s input_len output_len attempts prefill_iid decode_iid"),
-}
 NAMES = sorted([*OF_SCOPES, *OF_RUNS, *OF_ALL])
-NEED_TARGETS = {"attainment", "attainment-misses", "attainment-over-time", "goodput"}
+if NAMES != sorted(COLUMNS):
+    raise Unreadable(f"docs/semantics.md has queries that the reference cannot answer: {set(COLUMNS) - set(NAMES)}")

@@ -75,21 +75,17 @@ def answer(journals, a, now):
     if a.query in queries.NEED_TARGETS and (a.ttft is None or a.tpot is None):
         raise Refused(f"{a.query} needs --ttft and --tpot")
     parts = selecting.select(journals, a, now)
+    if a.by is not None and a.query not in queries.OF_SCOPES and a.query != "selection":
+        raise Refused(f"--by: {a.query} has no scopes")
     if a.query in queries.OF_ALL:
-        query, columns = queries.OF_ALL[a.query]
-        if a.by is not None and a.query != "selection":
-            raise Refused(f"--by: {a.query} has no scopes")
-        return {"columns": columns.split(), "rows": list(query(parts, a))}
-    if a.query in queries.OF_RUNS:
-        if a.by is not None:
-            raise Refused(f"--by: {a.query} has no scopes")
-        query, columns = queries.OF_RUNS[a.query]
+        rows = list(queries.OF_ALL[a.query](parts, a))
+    elif a.query in queries.OF_RUNS:
         rows = [[run.name, *row] for run, windows in selecting.windows_by_run(parts).items()
-                for row in query(run, windows, a)]
-        return {"columns": ["run", *columns.split()], "rows": rows}
-    query, columns = queries.OF_SCOPES[a.query]
-    rows = [[scope.name, *row] for scope in selecting.scopes(parts) for row in query(scope, a)]
-    return {"columns": ["scope", *columns.split()], "rows": rows}
+                for row in queries.OF_RUNS[a.query](run, windows, a)]
+    else:
+        rows = [[scope.name, *row] for scope in selecting.scopes(parts)
+                for row in queries.OF_SCOPES[a.query](scope, a)]
+    return {"columns": queries.COLUMNS[a.query], "rows": rows}
 
 
 def selection(journals, a, now):

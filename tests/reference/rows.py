@@ -1,7 +1,12 @@
-"""One row of a journal: JSON as the ingest rules take it, and what the row contract knows."""
+"""One row of a journal: JSON as the ingest rules take it, and what the row contract knows.
+
+The types of fields and the clocks of events are those of docs/journal.md.
+"""
 import json
 import math
 import re
+
+from pages import Page
 
 SCHEMA = "narwhal.journal"
 MAX_DEPTH = 128
@@ -131,37 +136,38 @@ def fits(row, fields):
     return all(row.get(name) is None or test(row[name]) for name, test in fields.items())
 
 
-FAILURE = dict(
-    at=is_num, attempt=is_int, phase=is_text, reason=is_text, prefill_iid=is_text,
-    decode_iid=is_text, error_type=is_text, error_message=is_text, status=is_int,
-    transient=is_bool, output_started=is_bool, retry_scheduled=is_bool, retry_reason=is_text,
-    backoff_s=is_num)
+TESTS = {"text": is_text, "integer": is_int, "number": is_num, "flag": is_bool, "object": is_obj,
+         "object of integers": lambda v: is_obj(v) and all(n is None or is_int(n) for n in v.values()),
+         "list": lambda v: isinstance(v, list)}
 
-TERMINAL = dict(
-    run=is_text, rid=is_text, client_rid=is_text, arrived=is_num, input_len=is_int,
-    wanted_len=is_int, input_sized=is_bool, output_len=is_int, ttft_s=is_num, tpot_s=is_num,
-    first_byte_s=is_num, decode_tpot_s=is_num, queue_wait_s=is_num, duration_s=is_num,
-    queue_waits=shape(admission=is_num, prefill=is_num, decode=is_num),
-    admission_price=shape(attempt=is_int, backlog_s=is_num, own_prefill_s=is_num,
-                          elapsed_s=is_num, handoff_s=is_num, price_s=is_num),
-    attempts=is_int, decode_attempts=is_int,
-    attempt_failures=lambda v: isinstance(v, list) and all(is_obj(e) and fits(e, FAILURE) for e in v),
-    decode_tokens_observed=is_int, upstream_seconds=shape(prefill=is_num, decode=is_num),
-    prefill_iid=is_text, decode_iid=is_text, crossed=is_bool,
-    cached_tokens=lambda v: is_obj(v) and all(n is None or is_int(n) for n in v.values()),
-    cache_placement=shape(placed_iid=is_text, placed_cached_tokens=is_int,
-                          evidence_sequence=is_int, predicted_prefill_s=is_num,
-                          cold_prefill_s=is_num, cold_choice_iid=is_text),
-    token_accounting=is_text, error=is_text, status=is_int, error_type=is_text,
-    error_code=is_text, reason=is_text, terminal=is_text, cancelled=is_bool,
-    cancelled_phase=is_text, refused=is_bool, rejected=is_bool, expired=is_bool,
-    refused_cause=is_text, readiness_reason=is_text, continuation=is_obj)
 
-WALL_EVENTS = {"engine_lifecycle"}
-MONOTONIC_EVENTS = {
-    "below_floor", "below_floor_recovered", "controller_decision", "decode_floor_restored",
-    "monitoring_stage_failure", "monitoring_degraded", "monitoring_recovered", "engine_ejected",
-    "engine_readmitted", "engine_hold_started", "engine_hold_ended", "engine_probe"}
+def tests_of(types, part=""):
+    """What a value of each field must pass: of a row, or of a part of one."""
+    fields = {name.removeprefix(part): name for name in types if name.startswith(part)}
+    return {field: test_of(name, types) for field, name in fields.items() if "." not in field}
+
+
+def test_of(name, types):
+    if types[name] == "part":
+        return shape(**tests_of(types, f"{name}."))
+    if types[name] == "entries":
+        entry = shape(**tests_of(CONTRACT.types(f"### Entries of `{name}`")))
+        return lambda v: isinstance(v, list) and all(map(entry, v))
+    return TESTS[types[name]]
+
+
+CONTRACT = Page("journal.md")
+BUILD = CONTRACT.types("## Build rows")
+TERMINAL = tests_of(CONTRACT.types("## Terminal rows"))
+CLOCKS = CONTRACT.clocks("## Event rows")
+
+
+def build_field(build, path):
+    """What a build row says in a field: null when it is of another type."""
+    value = build
+    for key in path.split("."):
+        value = value.get(key) if is_obj(value) else None
+    return value if value is not None and TESTS[BUILD[path]](value) else None
 
 
 def has_contract(obj):
@@ -184,9 +190,7 @@ def kind_of(obj):
 
 
 def clock_of(event):
-    if event["event"] in WALL_EVENTS:
-        return "wall"
-    return "monotonic" if event["event"] in MONOTONIC_EVENTS else "unknown"
+    return CLOCKS.get(event["event"], "unknown")
 
 
 def monotonic_at(event):

@@ -11,7 +11,9 @@ import unittest
 from pathlib import Path
 
 import reference
+import rows
 from journal import Journals
+from pages import Page, Unreadable
 
 A, B, C = "1000000000-aaaaaaaa", "1000000400-bbbbbbbb", "1000000004-cccccccc"
 HEAD = {"schema": "narwhal.journal", "schema_version": 1}
@@ -398,6 +400,96 @@ class Queries(Case):
     def test_waits_of_the_stages_that_there_are(self):
         self.check(self.a(), "--query queue-waits", [
             [A, "admission", 1, 0.5, 0.5, 0.5, 0.5], [A, "total", 1, 0, 0, 0, 0]])
+
+
+class ThePages(unittest.TestCase):
+    """The reference sees every row of a table, or says which it cannot read."""
+
+    GOOD = """# A page
+## Terminal rows
+| field | type | notes |
+|---|---|---|
+| `rid`, `note` (0.8+) | text or null | |
+| `waits` | part | |
+| `waits.queue` | number, s or null | |
+| `count` | integer, tokens | |
+
+### More
+"""
+
+    def types(self, *change):
+        text = self.GOOD.replace(*change) if change else self.GOOD
+        self.assertTrue(not change or text != self.GOOD, change)
+        return Page("journal.md", text).types("## Terminal rows")
+
+    def test_types_are_those_of_the_table(self):
+        self.assertEqual(self.types(), {"rid": "text", "note": "text", "waits": "part", "waits.queue": "number",
+                                        "count": "integer"})
+
+    def test_a_table_of_types_that_cannot_be_read_is_an_error(self):
+        for was, now, line in [
+                ("## Terminal rows", "## Terminals", 10),             # no such heading
+                ("### More", "## Terminal rows", 10),                 # two
+                ("| field |", "| fields |", 3),                       # another table
+                ("|---|---|---|", "|---|---|", 4),
+                ("| text or null |", "| string |", 5),                # a word that is no type
+                ("| text or null |", "| text, null |", None),         # a unit, not a fault
+                ("| text or null |", "| text or none |", 5),
+                ("| text or null |", "| |", 5),
+                ("`rid`, `note`", "`rid` `note`", 5),                 # names that are not a list
+                ("`rid`, `note`", "rid, `note`", 5),
+                ("(0.8+)", "(new)", 5),
+                ("`note`", "`rid`", 5),                               # twice
+                ("| `count` |", "| `waits` |", 8),
+                ("| `waits.queue`", "| `wait.queue`", 7),             # of no part
+                ("| `waits.queue`", "| `queue`", 6),                  # a part without fields
+                ("| integer, tokens | |", "| integer, tokens |", 8),  # a cell is not there
+                ("| `count`", "`count`", 3),                          # a row that does not look like one
+                ("| `count`", "\n| `count`", 3)]:
+            with self.subTest(f"{was} -> {now}"):
+                if line is None:
+                    self.types(was, now)
+                else:
+                    with self.assertRaisesRegex(Unreadable, f"^docs/journal.md, line {line}: "):
+                        self.types(was, now)
+
+    def test_clocks_are_those_of_the_table(self):
+        def clocks(*rows):
+            head = ["## Event rows", "| event | clock | fields |", "|---|---|---|"]
+            return Page("journal.md", "\n".join([*head, *rows])).clocks("## Event rows")
+        good = ["| `a` (0.6+) | wall | `iid` |", "| `b` | monotonic | |"]
+        self.assertEqual(clocks(*good), {"a": "wall", "b": "monotonic"})
+        for bad in ["| `c` | | |", "| `c` | unknown | |", "| `b` | wall | |", "| c | wall | |"]:
+            with self.subTest(bad), self.assertRaisesRegex(Unreadable, "^docs/journal.md, line 6: "):
+                clocks(*good, bad)
+
+    def test_columns_are_those_of_the_table(self):
+        def columns(*rows):
+            head = ["## Q", "| name | rows | columns, in this order |", "|---|---|---|"]
+            return Page("semantics.md", "\n".join([*head, *rows])).columns("## Q")
+        good = "| `a` | scope | scope, n, share (of all) |"
+        self.assertEqual(columns(good), {"a": ["scope", "n", "share"]})
+        for bad in ["| `b` | scope | scope n |", "| `b` | scope | |", good]:
+            with self.subTest(bad), self.assertRaisesRegex(Unreadable, "^docs/semantics.md, line 5: "):
+                columns(good, bad)
+
+    def test_rows_are_held_to_the_pages(self):
+        whole = request(A, "r1", 1.0, 1.0, "failed", attempt_failures=[{"attempt": 1.0, "phase": "decode"}],
+                        cached_tokens={"p0": 5, "p1": None}, queue_waits={"prefill": 0}, new_in_0_8=[])
+        self.assertEqual(rows.kind_of(whole), "terminal")
+        for name, bad in [("attempts", 1.5), ("attempts", True), ("error", 5), ("crossed", 0), ("ttft_s", "1"),
+                          ("queue_waits", {"prefill": "0"}), ("queue_waits", 0), ("continuation", []),
+                          ("cached_tokens", {"p0": "5"}), ("attempt_failures", {}), ("attempt_failures", [None]),
+                          ("attempt_failures", [{"attempt": "1"}])]:
+            with self.subTest(name, value=bad):
+                self.assertIsNone(rows.kind_of({**whole, name: bad}))
+        meta = {"version": 7, "git": "ab", "admission": {"mode": "slo", "margin": "much"}}
+        self.assertEqual([rows.build_field(meta, name) for name in
+                          ("version", "git", "source", "admission.mode", "admission.margin")],
+                         [None, "ab", None, "slo", None])
+        self.assertIsNone(rows.build_field({"admission": "slo"}, "admission.mode"))
+        self.assertEqual([rows.clock_of({"event": name}) for name in ("engine_lifecycle", "below_floor", "new")],
+                         ["wall", "monotonic", "unknown"])
 
 
 if __name__ == "__main__":
