@@ -181,13 +181,6 @@ impl<'t, 'c> Loader<'t, 'c> {
             counters.rejected += u64::from(self.writer.reject_packed(&Reject { reason: &reason, ..reject })?);
             return Ok(());
         }
-        let reject = Reject { kind, line_no: line.number, byte_offset, len_bytes: len, reason, raw };
-        if kind == RejectKind::Rejected
-            && let Some(reason) = text::why_packed(raw, byte_offset)
-        {
-            counters.rejected += u64::from(self.writer.reject_packed(&Reject { reason: &reason, ..reject })?);
-            return Ok(());
-        }
         if kind == RejectKind::Rejected
             && text::may_stand_among_packed(raw)
             && self.writer.extend_packed(&reject)?

@@ -93,3 +93,97 @@ impl Sharing {
         Ok(is_open)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::path::Path;
+
+    use rusqlite::Connection;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store;
+
+    fn database() -> (TempDir, Connection) {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let database = store::open_to_write(&folder.path().join("narwhal.db"), Duration::ZERO);
+        (folder, database.expect("it can be made"))
+    }
+
+    fn file(folder: &Path, len: u64) -> Input {
+        let path = folder.join(len.to_string());
+        File::create(&path).and_then(|file| file.set_len(len)).expect("it can be made");
+        Input::File(path)
+    }
+
+    #[test]
+    fn only_small_files_share_a_transaction_and_only_for_so_long_and_so_many_lines() {
+        let (folder, connection) = database();
+        let folder = folder.path();
+        let mut writer = Writer::new(&connection).expect("the tables are there");
+        let (now, long_ago) = (Duration::ZERO, SHARED_FOR * 2);
+        let small = || file(folder, SMALL);
+        for (next, lines, ago, goes_on) in [
+            (small(), 0, now, true),
+            (small(), BATCH_LINES - 1, now, true),
+            (file(folder, SMALL + 1), 0, now, false),
+            (Input::File(folder.join("nothing")), 0, now, false),
+            (Input::Stdin, 0, now, false),
+            // Whatever the shell has opened, though it could be a small file.
+            (Input::Stream(folder.join(SMALL.to_string())), 0, now, false),
+            (small(), BATCH_LINES, now, false),
+            (small(), 0, long_ago, false),
+        ] {
+            writer.begin().expect("nobody else writes");
+            let begun = Instant::now().checked_sub(ago);
+            let mut sharing = Sharing { begun, lines, ..Sharing::default() };
+            let asked = Instant::now();
+            sharing.end_before(&next, &writer).expect("nobody else writes");
+            let is_open = !connection.is_autocommit();
+            assert_eq!(is_open, goes_on, "{next:?} after {lines} lines and {ago:?}");
+            assert_eq!(sharing.begun.is_some(), goes_on, "{next:?}");
+            assert_eq!(sharing.lines, if goes_on { lines } else { 0 }, "{next:?}");
+            // Whoever waited meanwhile is let in.
+            assert!(ago == now || asked.elapsed() >= PAUSE);
+            if is_open {
+                sharing.end(&writer).expect("nobody else writes");
+            }
+        }
+    }
+
+    #[test]
+    fn sources_are_known_as_the_transaction_has_them_and_anew_in_the_next() {
+        let (_folder, connection) = database();
+        let mut writer = Writer::new(&connection).expect("the tables are there");
+        let mut sharing = Sharing::begun_now();
+        let add = |path: &str| sources::insert(&connection, path, None).expect("nobody else writes");
+        let paths = |known: &[Source]| -> Vec<String> {
+            let mut paths: Vec<String> = known.iter().map(|source| source.path.clone()).collect();
+            paths.sort();
+            paths
+        };
+        add("a");
+        writer.begin().expect("nobody else writes");
+        let known = sharing.known(&writer).expect("it can be read");
+        assert_eq!(paths(&known), ["a"]);
+        sharing.keep(known);
+        sharing.moves(Some(add("b")));
+        sharing.moves(None);
+        let known = sharing.known(&writer).expect("it can be read");
+        assert_eq!(paths(&known), ["a", "b"]);
+        sharing.keep(known);
+        assert!(sharing.end(&writer).expect("nobody else writes"));
+        assert!(!sharing.end(&writer).expect("there is nothing to commit"));
+        // As another process does, between two transactions.
+        add("c");
+        writer.begin().expect("nobody else writes");
+        assert_eq!(paths(&sharing.known(&writer).expect("it can be read")), ["a", "b", "c"]);
+        // And what was kept without a transaction is not gone by.
+        sharing.end(&writer).expect("nobody else writes");
+        let known = sharing.known(&writer).expect("it can be read");
+        sharing.keep(known);
+        add("d");
+        assert_eq!(paths(&sharing.known(&writer).expect("it can be read")), ["a", "b", "c", "d"]);
+    }
+}
