@@ -16,6 +16,7 @@ use crate::cli::redact::Redact;
 use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::journal::compression::Rest;
 use crate::journal::inputs::{self, Depth, Input};
 use crate::output::stdout::stdout;
 use crate::output::target::Target;
@@ -120,9 +121,7 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
         } else if account.lines == 0 {
             teller.note(&format!("{}: empty", account.path));
         }
-        if let Some(warning) = account.warning {
-            teller.warn(&format!("{}: {warning}", account.path));
-        }
+        tell_of_rest(teller, &account.path, account.rest);
         if let Some(first) = &account.first_left_out {
             teller.warn(&format!("left out, because it is no row: {first}{}", and_more(account.left_out)));
         }
@@ -141,6 +140,14 @@ fn tell(teller: Teller, report: &Report, output: &Path) {
         counted(report.engines, "engine"),
         counted(report.hosts, "host")
     ));
+}
+
+fn tell_of_rest(teller: Teller, label: &str, rest: Option<Rest>) {
+    match rest {
+        Some(Rest::Zeros) => teller.note(&format!("{label}: {}", Rest::Zeros.said())),
+        Some(Rest::Unread) => teller.warn(&format!("{label}: {}", Rest::Unread.said())),
+        None => {}
+    }
 }
 
 fn and_more(count: u64) -> String {
@@ -163,9 +170,7 @@ fn check(teller: Teller, path: &Path) -> Result<Exit> {
         Ok(())
     })?;
     out.flush()?;
-    if let Some(warning) = source.warning() {
-        teller.warn(&format!("{label}: {warning}"));
-    }
+    tell_of_rest(teller, &label, source.rest());
     if found > 0 {
         teller.warn(&format!("{label}: {found} found in {}", counted(lines, "line")));
         return Ok(Exit::Failed);

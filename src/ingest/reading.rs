@@ -18,6 +18,7 @@ use super::open::{Opened, lost, stored_name};
 use super::sharing::{PAUSE, Sharing};
 use super::{Counters, FileReport, Options, Watcher, stdin, times};
 use crate::failure::{Kind, kind_of};
+use crate::journal::compression::Rest;
 use crate::journal::files;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Lines, Position};
@@ -218,8 +219,12 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             archive.remember(self.writer.connection(), source_id, &path)?;
         }
         self.sharing.moves(source_id);
-        if let Some(warning) = trailing.warning() {
-            self.watcher.warn(&format!("{}: {warning}", self.input.label()));
+        if let Some(rest) = trailing.rest() {
+            let message = format!("{}: {}", self.input.label(), rest.said());
+            match rest {
+                Rest::Zeros => self.watcher.note(&message),
+                Rest::Unread => self.watcher.warn(&message),
+            }
         }
         counters.bytes += read.offset - from.offset;
         counters.pending_bytes = pending_bytes;

@@ -3,8 +3,7 @@
 //! An archive is complete when it ends. Of one that is cut off, what comes before the cut is read.
 
 use std::io::{self, BufReader, Cursor, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::gzip::Members;
 use super::text;
@@ -75,24 +74,46 @@ pub struct Unpacked<'r> {
     pub bytes: Box<dyn Read + Send + 'r>,
     /// How it was packed.
     pub compression: Option<Compression>,
-    /// Whether the archive ended before the file did.
+    /// What stands after the archive.
     pub trailing: Trailing,
 }
 
-/// Whether bytes that belong to no archive stand after one: known when it was read to its end.
+/// Bytes that stand after an archive and belong to none: known when it was read to its end.
 #[derive(Debug, Clone, Default)]
-pub struct Trailing(Arc<AtomicBool>);
+pub struct Trailing(Arc<OnceLock<Rest>>);
 
 impl Trailing {
-    /// What is to be said of them, as gzip does.
-    pub fn warning(&self) -> Option<&'static str> {
-        self.0.load(Ordering::Relaxed).then_some(
-            "the archive is whole, and what stands after it in the file is no archive: that was not read",
-        )
+    /// What they are, if there are any.
+    pub fn rest(&self) -> Option<Rest> {
+        self.0.get().copied()
     }
 
-    pub(super) fn found(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    pub(super) fn found(&self, rest: Rest) {
+        // An archive ends once.
+        let _ = self.0.set(rest);
+    }
+}
+
+/// What may stand after an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// Zero bytes to the end of the file, which fill up a block.
+    Zeros,
+    /// Anything else.
+    Unread,
+}
+
+impl Rest {
+    /// What is to be said of it.
+    pub fn said(self) -> &'static str {
+        match self {
+            Self::Zeros => {
+                "the archive is whole, and only zero bytes stand after it, as tapes and `dd conv=sync` leave them"
+            }
+            Self::Unread => {
+                "the archive is whole, and what stands after it in the file is no archive: that was not read"
+            }
+        }
     }
 }
 
@@ -116,7 +137,9 @@ pub fn unpacked<'r>(mut packed: impl Read + Send + 'r) -> io::Result<Unpacked<'r
             let packed = Members::new(BufReader::new(whole), trailing.clone());
             Box::new(Unpacking { packed, failed: None })
         }
-        Compression::Zstd => Box::new(Unpacking { packed: Frames::new(whole)?, failed: None }),
+        Compression::Zstd => {
+            Box::new(Unpacking { packed: Frames::new(whole, trailing.clone())?, failed: None })
+        }
     };
     let mut head = Vec::new();
     // Why there is no more is said again to whoever reads on.

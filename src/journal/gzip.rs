@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-use super::compression::Trailing;
+use super::compression::{Rest, Trailing};
 
 /// What the members hold, one after the other.
 pub(super) struct Members<R> {
@@ -42,8 +42,8 @@ impl<R: BufRead> Read for Members<R> {
                 len => {
                     let is_zero =
                         next[..len].iter().all(|byte| *byte == 0) && is_zero_to_its_end(&mut input)?;
-                    if !is_zero {
-                        self.trailing.found();
+                    if len > 0 {
+                        self.trailing.found(if is_zero { Rest::Zeros } else { Rest::Unread });
                     }
                 }
             }

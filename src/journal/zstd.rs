@@ -1,4 +1,5 @@
-//! Zstandard: frames one after the other, those to be skipped before, between and after them.
+//! Zstandard: frames one after the other, those to be skipped before, between and after them. Zero bytes after the
+//! last are no matter, as with gzip.
 //!
 //! A frame's window is the memory that unpacking it takes: up to 128 MiB it is given, as `zstd -d` does
 //! unasked; a larger one is named with the way out.
@@ -7,7 +8,7 @@ use std::io::{self, Read};
 
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
 
-use super::compression::Compression;
+use super::compression::{Compression, Rest, Trailing};
 
 const MAGIC: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 
@@ -43,14 +44,25 @@ pub(super) struct Frames<R> {
     /// Where the buffer's first unread byte stands in the archive.
     at: u64,
     is_inside: bool,
+    trailing: Trailing,
 }
 
 impl<R: Read> Frames<R> {
-    pub(super) fn new(input: R) -> io::Result<Self> {
+    pub(super) fn new(input: R, trailing: Trailing) -> io::Result<Self> {
         let mut context = DCtx::create();
         context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(damaged)?;
         let buffer = vec![0; BUFFER];
-        Ok(Self { input, context, buffer, start: 0, end: 0, at_end: false, at: 0, is_inside: false })
+        Ok(Self {
+            input,
+            context,
+            buffer,
+            start: 0,
+            end: 0,
+            at_end: false,
+            at: 0,
+            is_inside: false,
+            trailing,
+        })
     }
 
     /// Reads until so many bytes are in the buffer, or there are no more.
@@ -71,6 +83,22 @@ impl<R: Read> Frames<R> {
         Ok(())
     }
 
+    /// Passes over zero bytes; whether there are no others.
+    fn is_zero_to_its_end(&mut self) -> io::Result<bool> {
+        loop {
+            self.fill(1)?;
+            let bytes = &self.buffer[self.start..self.end];
+            if bytes.is_empty() {
+                return Ok(true);
+            }
+            if bytes.iter().any(|byte| *byte != 0) {
+                return Ok(false);
+            }
+            self.at += bytes.len() as u64;
+            self.start = self.end;
+        }
+    }
+
     /// Whether another frame begins here.
     fn begin(&mut self) -> io::Result<bool> {
         self.fill(MAX_HEADER)?;
@@ -78,6 +106,12 @@ impl<R: Read> Frames<R> {
         if head.is_empty() {
             return Ok(false);
         }
+        let at = self.at;
+        if head.iter().all(|byte| *byte == 0) && self.is_zero_to_its_end()? {
+            self.trailing.found(Rest::Zeros);
+            return Ok(false);
+        }
+        let head = &self.buffer[self.start..self.end];
         if head.len() < 4 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a frame's first bytes are missing"));
         }
@@ -86,7 +120,7 @@ impl<R: Read> Frames<R> {
             if let Err(error) = Compression::of(head) {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, error));
             }
-            let what = format!("what stands at byte {} after a frame is not one", self.at);
+            let what = format!("what stands at byte {at} after a frame is not one");
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         if let Some(window) = window(head).filter(|window| *window > 1 << MAX_WINDOW_LOG) {

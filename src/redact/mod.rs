@@ -46,6 +46,7 @@ pub use redactor::{CLIENT_PSEUDONYM, Redactor};
 pub use source::Source;
 
 use crate::failure::{Failure, Kind};
+use crate::journal::compression::Rest;
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Line, MAX_LINE};
 use crate::journal::row::Row;
@@ -72,8 +73,8 @@ pub struct InputAccount {
     pub left_out: u64,
     /// The place and the reason of the first of those.
     pub first_left_out: Option<String>,
-    /// What is to be said of the file: that something stands behind an archive.
-    pub warning: Option<&'static str>,
+    /// What stands after it, when it is an archive.
+    pub rest: Option<Rest>,
 }
 
 /// What a redaction did.
@@ -112,7 +113,7 @@ pub fn redact(inputs: &[Input], key: Key, out: &mut dyn Write, stop: &AtomicBool
             out.write_all(&buffer).context("cannot write a row")?;
             go_on(stop)
         })?;
-        account.warning = source.warning();
+        account.rest = source.rest();
         accounts.push(account);
     }
     Ok(Report { accounts, engines: names.engines().len(), hosts: names.hosts().count() })
@@ -164,7 +165,7 @@ fn redact_line(
 
 impl InputAccount {
     fn of(path: String) -> Self {
-        Self { path, lines: 0, rows: 0, repaired: 0, left_out: 0, first_left_out: None, warning: None }
+        Self { path, lines: 0, rows: 0, repaired: 0, left_out: 0, first_left_out: None, rest: None }
     }
 
     fn leave_out(&mut self, line: &Line<'_>, at: usize, reason: &str) {

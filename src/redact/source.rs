@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::journal::compression::{Unpacked, unpacked};
+use crate::journal::compression::{Rest, Unpacked, unpacked};
 use crate::journal::inputs::Input;
 use crate::journal::lines::{Ending, Line, Lines};
 use crate::spool::Spool;
@@ -20,8 +20,8 @@ pub struct Source {
     bytes: Bytes,
     /// The length and the digest of what was read first.
     seen: Option<(u64, u64)>,
-    /// What is to be said of bytes behind an archive.
-    warning: Option<&'static str>,
+    /// What stands after an archive.
+    rest: Option<Rest>,
 }
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Source {
             Input::File(path) | Input::Stream(path) => open_file(path),
         };
         let bytes = bytes.with_context(|| format!("cannot read {label}"))?;
-        Ok(Self { label, bytes, seen: None, warning: None })
+        Ok(Self { label, bytes, seen: None, rest: None })
     }
 
     /// The input as messages name it.
@@ -52,9 +52,9 @@ impl Source {
         self.label.clone()
     }
 
-    /// What is to be said of what was read.
-    pub fn warning(&self) -> Option<&'static str> {
-        self.warning
+    /// What stands after the archive that was read.
+    pub fn rest(&self) -> Option<Rest> {
+        self.rest
     }
 
     /// Reads the input to the end of its first reading and gives every line, the last one without
@@ -77,7 +77,7 @@ impl Source {
         while let Some(line) = lines.next_line().with_context(cannot)? {
             take(&line)?;
         }
-        self.warning = self.warning.or(trailing.warning());
+        self.rest = self.rest.or(trailing.rest());
         let seen = (lines.offset(), digest.digest());
         if *self.seen.get_or_insert(seen) != seen {
             bail!("{} was changed while it was read twice: nothing was written; try again", self.label);

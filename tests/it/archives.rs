@@ -28,9 +28,11 @@ fn stored(lab: &Lab) -> (i64, i64) {
     (rows, lab.number("select count(*) from rejects"))
 }
 
+const PADDED: &str = "the archive is whole, and only zero bytes stand after it";
+
 #[test]
-fn issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_nothing_and_garbage_is_named() {
-    let test = "issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_nothing_and_garbage_is_named";
+fn issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_a_note_and_garbage_is_named() {
+    let test = "issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_a_note_and_garbage_is_named";
     if !has_program(test, "zcat") {
         return;
     }
@@ -60,6 +62,9 @@ fn issue_13_7_gzip_ends_as_zcat_says_zero_padding_is_nothing_and_garbage_is_name
             "warning: {file}: the archive is whole, and what stands after it in the file is no archive"
         );
         assert_eq!(run.stderr.contains(&warning), is_told, "{name}: {}", run.stderr);
+        let is_padded = ["given", "one-zero", "tape"].contains(&name);
+        let note = format!("note: {file}: {PADDED}");
+        assert_eq!(run.stderr.contains(&note), is_padded, "{name}: {}", run.stderr);
         assert_eq!(stored(&lab), (lines(&plain), 0), "{name}");
         lab.run(&["ingest", &file]).exits(0).says("nothing new");
         assert!(lab.run(&["status"]).exits(0).stdout.contains("read"), "{name}");
@@ -133,17 +138,66 @@ fn issue_13_7_zstd_frames_to_be_skipped_are_and_what_pzstd_writes_is_read() {
         other.run_with_stdin(&["ingest", "-"], &packed).exits(0);
         assert_eq!(stored(&other), (lines(&plain), 0), "{name}");
     }
+    let no_frame_at = |byte: usize| format!("damaged: what stands at byte {byte} after a frame is not one");
     // What is damaged or cut off says so, behind the rows before it.
     for (name, bytes, said) in [
         ("cut in a frame to be skipped", [&packed[..], &skippable(0x50, b"1234")[..10]].concat(), "cut off"),
         ("cut in a magic number", [&packed[..], b"\x28\xb5"].concat(), "cut off"),
         ("garbage", [&packed[..], b"garbage"].concat(), "damaged: what stands at byte"),
+        ("zeros and garbage", [&packed[..], &[0; 512], b"x"].concat(), &no_frame_at(packed.len())),
+        ("many zeros and garbage", [&packed[..], &[0; 300_000], b"x"].concat(), &no_frame_at(packed.len())),
+        ("zeros and a frame", [&packed[..], &[0; 512], &packed].concat(), &no_frame_at(packed.len())),
     ] {
         let lab = Lab::new();
         lab.write("j.zst", &bytes);
         assert!(!given_by(&lab, "zstd", &["-dcq"], "j.zst").1, "{name}");
         lab.run(&["ingest", "j.zst"]).exits(1).says(said);
         assert_eq!(stored(&lab), (lines(&journal), 0), "{name}");
+    }
+}
+
+#[test]
+fn issue_13_7_zero_bytes_after_zstd_frames_are_a_note_as_after_gzip() {
+    let test = "issue_13_7_zero_bytes_after_zstd_frames_are_a_note_as_after_gzip";
+    if !has_program(test, "dd") {
+        return;
+    }
+    let journal = fixture("0.7.0-mixed-part.jsonl");
+    let packed = zstd(&journal);
+    let skippable = b"\x50\x2a\x4d\x18\x02\0\0\0{}";
+    let of_tape = |packed: &[u8]| {
+        let lab = Lab::new();
+        lab.write("packed", packed);
+        let script = "dd if=packed bs=10240 conv=sync status=none";
+        let padded =
+            Command::new("sh").args(["-c", script]).current_dir(lab.path("")).output().unwrap().stdout;
+        assert_eq!(padded.len() % 10_240, 0);
+        padded
+    };
+    for (name, padded, is_padded) in [
+        ("whole", packed.clone(), false),
+        ("one", [&packed[..], &[0]].concat(), true),
+        ("three", [&packed[..], &[0; 3]].concat(), true),
+        ("tape", of_tape(&packed), true),
+        ("many", [&packed[..], &vec![0; 1 << 20]].concat(), true),
+        ("skippable", [&packed[..], skippable, &[0; 512]].concat(), true),
+    ] {
+        let lab = Lab::new();
+        lab.write("j.zst", &padded);
+        let run = lab.run(&["ingest", "j.zst"]).exits(0);
+        assert_eq!(
+            run.stderr.contains(&format!("note: j.zst: {PADDED}")),
+            is_padded,
+            "{name}: {}",
+            run.stderr
+        );
+        assert_eq!(stored(&lab), (lines(&journal), 0), "{name}");
+        lab.run(&["ingest", "j.zst"]).exits(0).says("nothing new");
+        let other = Lab::new();
+        other.run_with_stdin(&["ingest", "-"], &padded).exits(0);
+        assert_eq!(stored(&other), (lines(&journal), 0), "{name}");
+        let redacted = lab.run(&["redact", "j.zst", "-o", "out.jsonl"]).exits(0);
+        assert_eq!(redacted.stderr.contains(&format!("note: j.zst: {PADDED}")), is_padded, "{name}");
     }
 }
 
