@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;
-use serde_json::Value as Json;
 
 use crate::export;
 use crate::failure::Failure;
@@ -17,7 +16,7 @@ use crate::journal::SCHEMA;
 use crate::journal::compression::unpacked;
 use crate::journal::lines::FINGERPRINT_LEN;
 use crate::journal::names::journal_of;
-use crate::journal::text;
+use crate::journal::traces;
 use crate::output::made::Made;
 use crate::output::place::Place;
 use crate::output::target::Target;
@@ -25,10 +24,6 @@ use crate::store;
 use crate::store::archives::Archive;
 use crate::store::sources::{self, FileId, Source};
 use crate::text::PathText;
-
-/// A journal has a row within so many of its first bytes, whatever stands before: the rest of a line that
-/// rotation cut, say.
-const LOOKED_AT: u64 = 1 << 20;
 
 /// What stands beside a database, and belongs to it.
 const DATABASE_PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
@@ -210,31 +205,27 @@ fn journal_in(file: &mut File) -> Option<&'static str> {
     {
         return None;
     }
-    let Ok(mut packed) = file.rewind().and_then(|()| unpacked(file)) else {
+    let Ok(packed) = file.rewind().and_then(|()| unpacked(file)) else {
         return Some("packed in a way that is not read, and may be a journal");
     };
-    let mut looked = Vec::new();
-    // Of what cannot be unpacked any further, as much as there is.
-    let unpacking = packed.by_ref().take(LOOKED_AT).read_to_end(&mut looked);
-    let is_journal = text::holds_row(&looked)
-        || ENCODED.iter().any(|row| looked.starts_with(row))
-        || looked.split(|byte| *byte == b'\n').any(is_journal_row);
-    if is_journal {
-        return Some("a journal, and none that narwhal-jq wrote and nobody changed");
+    let is_packed = packed.compression.is_some();
+    match traces::hold_row(packed) {
+        (true, _) => {
+            Some("a journal, or has rows of one in it, and none that narwhal-jq wrote and nobody changed")
+        }
+        (false, Err(_)) if is_packed => Some("an archive that is cut off or damaged, and may be a journal"),
+        (false, _) if is_begun_row(&head) => Some("the beginning of a journal's first row"),
+        (false, _) => None,
     }
-    let is_cut_off = unpacking.is_err() && packed.compression.is_some();
-    is_cut_off.then_some("an archive that is cut off or damaged, and may be a journal")
 }
 
-/// Whether a row is one in whatever form its words are written, with escapes say.
-fn is_journal_row(line: &[u8]) -> bool {
-    serde_json::from_slice::<Json>(line)
-        .is_ok_and(|row| [&row["schema"], &row["meta"]["schema"]].contains(&&Json::from(SCHEMA)))
+/// Whether nothing else is there yet, or any more after a crash, than the first bytes of a row.
+fn is_begun_row(bytes: &[u8]) -> bool {
+    let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let row = format!("{{\"schema\":\"{SCHEMA}\"");
+    let meta = format!("{{\"meta\":{row}");
+    !bytes.is_empty() && [row, meta].iter().any(|row| row.as_bytes().starts_with(&bytes))
 }
-
-/// How the rows that a router writes begin in base64.
-const ENCODED: [&[u8]; 2] =
-    [b"eyJzY2hlbWEiOiAibmFyd2hhbC5qb3VybmFs", b"eyJtZXRhIjogeyJzY2hlbWEiOiAibmFyd2hhbC5qb3VybmFs"];
 
 /// The first bytes, unpacked where that can be.
 fn first_bytes(file: &mut File, len: u64) -> Vec<u8> {

@@ -31,6 +31,7 @@ mod scan;
 pub mod segments;
 pub mod terminal;
 pub mod text;
+pub mod traces;
 mod values;
 pub mod write;
 mod zstd;

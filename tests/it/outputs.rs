@@ -163,7 +163,25 @@ fn point_1_a_copy_of_a_journal_stays_however_it_is_wrapped() {
     let noise: Vec<u8> = (0..9000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     // So little of each that not one byte of it can be unpacked.
     let cut = |packed: Vec<u8>| packed[..packed.len().min(20)].to_vec();
-    let copies: [(&str, Vec<u8>); 14] = [
+    let cell = |row: &str| format!("2026-11-29,\"{}\"\n", row.replace('"', "\"\""));
+    let logged = |row: &str| {
+        serde_json::json!({"log": format!("{row}\n"), "stream": "stdout", "time": "2026-11-29T01:02:03Z"})
+            .to_string()
+    };
+    let each = |wrap: &dyn Fn(&str) -> String| rows.iter().map(|row| wrap(row)).collect::<String>();
+    let junk = "2026-11-29 01:02:03 INFO started\n".repeat(100_000);
+    let copies: [(&str, Vec<u8>); 25] = [
+        ("csv", each(&cell).into_bytes()),
+        ("csv-with-header", format!("at,line\n{}", each(&cell)).into_bytes()),
+        ("csv.gz", gzip(each(&cell).as_bytes())),
+        ("docker", each(&|row| logged(row) + "\n").into_bytes()),
+        ("docker-in-docker", each(&|row| logged(&logged(row)) + "\n").into_bytes()),
+        ("docker-in-csv", each(&|row| cell(&logged(row))).into_bytes()),
+        ("kubernetes", each(&|row| format!("2026-11-29T01:02:03Z stdout F {row}\n")).into_bytes()),
+        ("python", each(&|row| format!("b'{row}'\n").replace('"', "\\x22")).into_bytes()),
+        ("page", each(&|row| format!("<p>{}</p>", row.replace('"', "&quot;"))).into_bytes()),
+        ("behind-3-mb", (junk.clone() + &text).into_bytes()),
+        ("behind-3-mb.zst", zstd((junk.clone() + &text).as_bytes())),
         ("gz-in-gz", gzip(&gzip(text.as_bytes()))),
         ("zst-in-gz", gzip(&zstd(text.as_bytes()))),
         ("utf-16le", wide(u16::to_le_bytes)),
@@ -185,6 +203,15 @@ fn point_1_a_copy_of_a_journal_stays_however_it_is_wrapped() {
     }
     // What an answer may have been is replaced.
     for (name, bytes) in [("old.json", &b"[{\"schema\": \"mine\"}]"[..]), ("old.csv", b"caf\xe9,1\n2,3\n")] {
+        lab.write(name, bytes);
+        lab.run(&["query", "outcomes", "-o", name]).exits(0);
+    }
+    for (name, bytes) in [
+        ("log", junk.into_bytes()),
+        ("log.gz", gzip(&b"2026-11-29,1\n".repeat(300_000))),
+        ("notes.md", b"# Notes\n\nnarwhal.journal has rows of three kinds.\n".to_vec()),
+        ("log.json", br#"{"log": "{\"schema\": \"mine\"}\n"}"#.to_vec()),
+    ] {
         lab.write(name, bytes);
         lab.run(&["query", "outcomes", "-o", name]).exits(0);
     }
@@ -232,9 +259,14 @@ fn point_1_a_journal_whose_first_row_is_still_being_written_stays() {
     let lab = lab();
     let sample = fs::read(project().join("samples/journal.jsonl")).unwrap();
     let rows: Vec<&[u8]> = sample.split(|byte| *byte == b'\n').collect();
-    for (name, torn) in
-        [("build", &rows[0][..200]), ("row", &rows[1][..700]), ("whole", &rows[1][..rows[1].len() - 1])]
-    {
+    for (name, torn) in [
+        ("build", &rows[0][..200]),
+        ("row", &rows[1][..700]),
+        ("whole", &rows[1][..rows[1].len() - 1]),
+        ("words", &rows[1][..17]),
+        ("meta", &rows[0][..11]),
+        ("brace", &rows[1][..1]),
+    ] {
         let path = lab.write(name, torn);
         lab.run(&["query", "runs", "-o", name]).exits(2).says("a journal");
         assert_eq!(fs::read(path).unwrap(), torn, "{name}");
