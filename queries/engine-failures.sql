@@ -14,7 +14,8 @@
 -- Reading it
 --   A cancelled or expired last attempt is a leg, not a failure. The row without an engine counts
 --   entries of attempt_failures that reached no engine (refused, timed out in the queue, not
---   dispatched); a scope without such entries has no such row.
+--   dispatched); a scope without such entries has no such row. A failed leg whose entry names no
+--   engine for it, as a hand-off that expired before decode, is in no row: failure-causes has it.
 with
 counted as (
     select s.scope, l.engine, l.leg, count(*) as attempts, sum(l.failed) as failures,

@@ -13,7 +13,7 @@ use crate::cli::{Global, Subcommand, Targets};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::json::write_json;
-use crate::output::{Format, comparison, sink};
+use crate::output::{Format, comparison, screen, sink};
 use crate::query::compare::{COLUMNS, Comparison, SCOPES, compare, sides};
 use crate::query::params::targets;
 use crate::query::run::Sink;
@@ -63,7 +63,10 @@ fn run(global: &Global, flags: &Compare) -> Result<Exit> {
             let page = comparison_page::page(&mut connection, &asked)?;
             target.writer().write_all(page.as_bytes()).map_err(Into::into)
         }
-        Format::Table => comparison::write(target.writer(), &compared, names, flags.all).map_err(Into::into),
+        Format::Table => {
+            let height = is_terminal.then(screen::height_of_stdout).flatten();
+            comparison::write(target.writer(), &compared, names, flags.all, height).map_err(Into::into)
+        }
         Format::Json => write_json(target.writer(), &compared.as_json(names)).map_err(Into::into),
         format => sink(format, target.writer(), is_terminal)
             .map_err(Into::into)

@@ -47,6 +47,9 @@ impl Subcommand for Slo {
     }
 }
 
+/// What no scoring of old requests can know.
+const SCORED_ANEW: &str = "these are the requests as they were, scored anew: a router with other targets might have refused or placed others";
+
 fn run(global: &Global, action: &Slo) -> Result<Exit> {
     let teller = Teller::new(global);
     match action {
@@ -158,6 +161,7 @@ fn tell(
     for note in ordered::notes(scopes).iter().chain(&caveats::unavailable_accounting(connection, policy)?) {
         teller.note(note);
     }
+    teller.note(SCORED_ANEW);
     teller.note(SPEAKS_FOR);
     Ok(())
 }

@@ -8,10 +8,13 @@ use crate::statistics::Verdict;
 use crate::text::{self, escaped, grouped, many, short, wrapped};
 
 /// So many figures stand on the first screen, if it has room for them; the rest with `--all`.
-const MAX_SHOWN: usize = 6;
+const MAX_SHOWN: usize = 12;
 
-/// A screen of 24 lines has so many besides the line that was typed and the next prompt.
-const MAX_LINES: usize = 22;
+/// A screen of no known height has so many lines.
+const LINES: usize = 24;
+
+/// So many of them are the line that was typed and the next prompt.
+const TAKEN: usize = 2;
 
 /// The figures of which it is said what could have been seen, as far as they are not shown to differ.
 const TELLING: [&str; 5] =
@@ -26,16 +29,23 @@ const ATTAINMENT: &str = "attainment";
 /// So wide is a screen.
 const WIDTH: usize = 80;
 
-/// Writes a comparison; all of its figures, or those of the first screen.
+/// Writes a comparison; all of its figures, or those of the first screen, which has so many lines where that is known.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: &mut dyn Write, comparison: &Comparison, names: [&str; 2], all: bool) -> io::Result<()> {
+pub fn write(
+    out: &mut dyn Write,
+    comparison: &Comparison,
+    names: [&str; 2],
+    all: bool,
+    height: Option<usize>,
+) -> io::Result<()> {
+    let max_lines = height.unwrap_or(LINES).max(LINES) - TAKEN;
     let mut text = Vec::new();
     for max_shown in (1..=MAX_SHOWN).rev() {
         text.clear();
         write_with(&mut text, comparison, names, (!all).then_some(max_shown))?;
-        if all || text.iter().filter(|byte| **byte == b'\n').count() <= MAX_LINES {
+        if all || text.iter().filter(|byte| **byte == b'\n').count() <= max_lines {
             break;
         }
     }
@@ -140,6 +150,9 @@ fn attainment(comparison: &Comparison, shown: &[&Pair]) -> Option<String> {
             format!("not shown to differ; about {size} would have been seen")
         }
         (Verdict::NotShown, None) => "not shown to differ".to_owned(),
+        _ if pair.lacks_accounting => {
+            "not to be held against each other, for one side did not count its output".to_owned()
+        }
         (Verdict::TooFew, _) => {
             format!("too few independent requests to say whether they differ ({})", counts_like(pair))
         }
@@ -236,7 +249,8 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         format!("{}{more}", escaped(&shown.join(", ")))
     };
     let of = |verdict: Verdict| -> Vec<&str> {
-        pairs.iter().filter(|pair| pair.verdict == verdict).map(|pair| pair.name.as_str()).collect()
+        let are_so = |pair: &&Pair| pair.verdict == verdict && !pair.lacks_accounting;
+        pairs.iter().filter(are_so).map(|pair| pair.name.as_str()).collect()
     };
     if comparison.shared == 0 {
         let seen = |name: &&str| -> Option<String> {
@@ -256,14 +270,18 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         let few = of(Verdict::TooFew);
         if !few.is_empty() {
             // One of them as an example, of shares if there is one: attainment has its counts beside it.
-            let is_example = |pair: &&Pair| pair.verdict == Verdict::TooFew && pair.name != ATTAINMENT;
+            let is_example = |pair: &&Pair| few.contains(&pair.name.as_str()) && pair.name != ATTAINMENT;
             let is_share = |pair: &&Pair| matches!(pair.sides[0], Some(Figure::Share(_)));
             let mut examples = pairs.iter().filter(is_example);
             let example = pairs.iter().filter(is_example).find(is_share).or_else(|| examples.next());
             let example = example
-                .map(|pair| format!("; of {}, {}", escaped(&pair.name), counts_like(pair)))
+                .map(|pair| {
+                    let needed =
+                        if is_share(&pair) { ", of which 10 must be of the rarer outcome" } else { "" };
+                    format!("; of {}, {} independent ones{needed}", escaped(&pair.name), counts_like(pair))
+                })
                 .unwrap_or_default();
-            texts.push(format!("Too few to say, {}: {}{example} independent ones.", few.len(), named(&few)));
+            texts.push(format!("Too few to say, {}: {}{example}.", few.len(), named(&few)));
         }
         let lacking: Vec<&str> = pairs
             .iter()
@@ -299,7 +317,8 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
     );
     if all || !comparison.figures.found().is_empty() || !comparison.engines.found().is_empty() {
         texts.push(
-            "b - a has its 95 % interval below it; a difference of about `seen from` would have been seen."
+            "Under each figure: of how many, and the 95 % interval of b - a. A difference of `seen from` would have been \
+             seen in about 8 of 10 such pairs."
                 .to_owned(),
         );
     }
@@ -314,16 +333,45 @@ mod tests {
     use super::*;
     use crate::statistics::{Difference, Measured};
 
-    #[test]
-    fn what_may_be_chance_is_said_of_figures() {
+    fn pair(verdict: Verdict) -> Pair {
         let measured = Measured { value: 1.0, low: Some(0.9), high: Some(1.1) };
-        let pair = |verdict: Verdict| Pair {
+        Pair {
             name: "ttft_s p50".to_owned(),
             sides: [None, None],
             difference: Some(Difference::of_percentiles(&measured, &measured)),
             verdict,
             lacks_accounting: false,
+        }
+    }
+
+    #[test]
+    fn a_taller_screen_has_more_of_what_differs() {
+        let comparison = Comparison {
+            requests: [9, 9],
+            shared: 0,
+            figures: Family { pairs: (0..30).map(|_| pair(Verdict::Higher)).collect() },
+            engines: Family::default(),
+            lone_engines: Default::default(),
+            targets: None,
+            notes: Vec::new(),
         };
+        let screen = |height: Option<usize>| {
+            let mut text = Vec::new();
+            write(&mut text, &comparison, ["a", "b"], false, height).expect("memory takes all");
+            String::from_utf8(text).expect("it is text")
+        };
+        let figures = |text: &str| text.matches("ttft_s p50").count();
+        for unknown_or_small in [None, Some(10), Some(24)] {
+            let text = screen(unknown_or_small);
+            assert!((1..=6).contains(&figures(&text)) && text.lines().count() <= 22, "{text}");
+        }
+        let tall = screen(Some(60));
+        assert!(figures(&tall) == MAX_SHOWN && tall.lines().count() <= 58, "{tall}");
+        assert!(tall.contains("and 18 more"), "{tall}");
+    }
+
+    #[test]
+    fn what_may_be_chance_is_said_of_figures() {
         let told =
             |verdicts: &[Verdict]| judged(&Family { pairs: verdicts.iter().map(|it| pair(*it)).collect() });
         assert_eq!(

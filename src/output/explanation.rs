@@ -118,8 +118,7 @@ fn head(page: &mut Page, found: &Explanation, asked: &Beside<'_>) {
     } else if found.too_few {
         page.text(
             0,
-            "too few independent requests to say whether the two differ, as `compare` says of them, too: what follows \
-             is what the extra misses go with in this window",
+            "the two rest on few independent requests, too few for a verdict of `compare`: the interval is a rough one",
         );
     }
     let mut kinds: Vec<(&String, &f64)> = found.kinds.iter().collect();

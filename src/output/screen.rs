@@ -1,4 +1,4 @@
-//! How wide the screen is, as far as anybody knows.
+//! How large the screen is, as far as anybody knows.
 
 use std::io::{self, IsTerminal};
 
@@ -6,6 +6,12 @@ use std::io::{self, IsTerminal};
 #[expect(clippy::disallowed_methods, reason = "nothing is written this way")]
 pub fn width_of_stdout() -> Option<usize> {
     known(terminal_size::terminal_size_of(io::stdout()))
+}
+
+/// The lines of the terminal that shows standard output.
+#[expect(clippy::disallowed_methods, reason = "nothing is written this way")]
+pub fn height_of_stdout() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(_, height)| usize::from(height.0))
 }
 
 /// Whether a terminal shows standard output.

@@ -162,7 +162,12 @@ impl<'w> Table<'w> {
 
     /// Writes a row, or keeps it back while it may be one of many stretches in which nothing arrived.
     fn take(&mut self, row: &[Cell]) -> Result<()> {
-        if !self.is_markdown && is_idle(&self.names, row) {
+        if !self.is_markdown
+            && let Some(of) = idle_of(&self.names, row)
+        {
+            if self.idle.first().is_some_and(|first| idle_of(&self.names, first).as_ref() != Some(&of)) {
+                self.write_idle()?;
+            }
             // Of those between, nothing is shown.
             if self.idle.len() > MIN_IDLE {
                 self.idle.pop();
@@ -185,12 +190,20 @@ impl<'w> Table<'w> {
         if idle.len() <= MIN_IDLE {
             return idle.iter().try_for_each(|row| self.write(row));
         }
-        let (from, to) = (first[0].shown(&Rounding::default()), last[0].shown(&Rounding::default()));
-        if self.layout.as_ref().is_some_and(|layout| layout.headings > 0) && self.rows > 0 {
+        let at = bucket_column(&self.names).unwrap_or(0);
+        let headings = self.layout.as_ref().map_or(0, |layout| layout.headings);
+        let heads: Vec<String> =
+            first[..headings].iter().map(|cell| cell.shown(&Rounding::default())).collect();
+        // Buckets stand under the heading of their run, which the first of them brings.
+        if at > 0 && headings > 0 && self.heading.as_ref() != Some(&heads) {
+            return idle.iter().try_for_each(|row| self.write(row));
+        }
+        let (from, to) = (first[at].shown(&Rounding::default()), last[at].shown(&Rounding::default()));
+        if at == 0 && headings > 0 && self.rows > 0 {
             writeln!(self.out)?;
         }
         self.rows += 1;
-        Ok(writeln!(self.out, "{from} and on to {to}: nothing arrived ({count} stretches)")?)
+        Ok(writeln!(self.out, "{from} to {to}: nothing arrived ({count} stretches)")?)
     }
 
     fn write(&mut self, row: &[Cell]) -> Result<()> {
@@ -253,14 +266,27 @@ fn folded(cell: String, fold: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// Whether a row is that of a stretch of wall time in which nothing arrived, as `--by 5m` gives them.
-fn is_idle(names: &[String], row: &[Cell]) -> bool {
-    let is_time = |text: &str| text.len() > 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[10] == b'T';
-    let is_stretch = matches!((names.first().map(String::as_str), row.first()),
-        (Some("scope"), Some(Cell::Text(scope))) if is_time(scope));
+/// The column that says where in its run a row's bucket of time begins.
+fn bucket_column(names: &[String]) -> Option<usize> {
+    names.iter().position(|name| name == "bucket_s")
+}
+
+/// Of which run a row is a stretch of time in which nothing arrived: empty for one of wall time, as `--by 5m` gives them;
+/// none when it is no such row.
+fn idle_of(names: &[String], row: &[Cell]) -> Option<String> {
     let mut counts =
         names.iter().zip(row).filter(|(name, _)| ["offered", "requests", "n"].contains(&name.as_str()));
-    is_stretch && counts.next().is_some_and(|(_, count)| *count == Cell::Int(0))
+    if counts.next().is_none_or(|(_, count)| *count != Cell::Int(0)) {
+        return None;
+    }
+    let is_time = |text: &str| text.len() > 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[10] == b'T';
+    match (names.first()?.as_str(), row.first()?) {
+        ("run", Cell::Text(run)) if bucket_column(names).is_some() => Some(run.clone()),
+        ("scope", Cell::Text(scope)) if is_time(scope) => Some(String::new()),
+        // As `--by run,1m` calls them.
+        ("scope", Cell::Text(scope)) => scope.split_once(" +").map(|(run, _)| run.to_owned()),
+        _ => None,
+    }
 }
 
 impl Sink for Table<'_> {

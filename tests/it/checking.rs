@@ -181,7 +181,8 @@ fn a_dead_router_cannot_be_judged_when_its_age_matters() {
     check(&lab, &[&limit[..], &["--by", "all", "--max-age", "10m"]].concat()).exits(0);
     // What is broken is so before anything else.
     let lab = crate::reckoning::lab(&[rows(dead, false)]);
-    check(&lab, &[&limit[..], &["--max-age", "10m"]].concat()).exits(6);
+    let broken = check(&lab, &[&limit[..], &["--max-age", "10m"]].concat()).exits(6);
+    assert!(broken.stdout.contains("; its newest row is 119 min old)"), "{}", broken.stdout);
 }
 
 #[test]
@@ -253,10 +254,18 @@ fn unavailable_accounting_is_said_where_it_breaks_a_limit() {
     });
     let lab = lab(&[rows.collect()]);
     let limit = [&["--min-attainment", "0.9"], &TARGETS[..]].concat();
-    check(&lab, &limit)
+    let broken = check(&lab, &limit)
         .exits(6)
         .says("token accounting is unavailable, so the output of 20 completed requests is unknown")
         .says("`--policy router` does not need it");
+    // Where nobody reads notes, too.
+    assert!(
+        broken.stdout.contains("; token accounting is unavailable: whether all of them met"),
+        "{}",
+        broken.stdout
+    );
+    let data = check(&lab, &[&limit[..], &["--format", "json"]].concat()).exits(6).json();
+    assert_eq!(data["limits"][0]["token_accounting"], "unavailable");
     check(&lab, &[&limit[..], &["--policy", "router"]].concat()).exits(0);
     // Whether they met is not known, so no interval can show that they did not.
     let sure = check(&lab, &[&limit[..], &["--confident"]].concat()).exits(7);

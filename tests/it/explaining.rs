@@ -217,7 +217,7 @@ fn where_nobody_stands_out_smaller_ones_may_be_there() {
         "{page}"
     );
     assert!(!text.contains("alike"), "{page}");
-    assert!(text.contains("too few independent requests to say whether the two differ"), "{page}");
+    assert!(text.contains("too few for a verdict of `compare`"), "{page}");
     assert!(text.contains("rests on about 1 independent miss: one burst more or less changes it"), "{page}");
 }
 

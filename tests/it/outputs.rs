@@ -748,12 +748,21 @@ fn point_24_stretches_in_which_nothing_arrived_are_one_line_for_eyes_alone() {
     let idle: Vec<&Json> = rows.iter().filter(is_idle).collect();
     assert!(idle.len() >= 18, "{rows:?}");
     let line = format!(
-        "{} and on to {}: nothing arrived ({} stretches)",
+        "{} to {}: nothing arrived ({} stretches)",
         idle[0]["scope"].as_str().unwrap(),
         idle[idle.len() - 1]["scope"].as_str().unwrap(),
         idle.len()
     );
     for shown in [rates("table").stdout, on_terminal(&lab, 80, &["query", "rates", "--by", "1m"])] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+        assert!(shown.lines().count() < 12, "{shown}");
+    }
+    for (asked, line) in [
+        (&["query", "rates", "--by", "run,1m"][..], format!("{RUN} +000000060s to {RUN} +000001140s")),
+        (&["query", "attainment-over-time", "--ttft", "1", "--tpot", "1"], "60 to 1140".to_owned()),
+    ] {
+        let shown = lab.run(asked).exits(0).stdout;
+        let line = format!("{line}: nothing arrived (19 stretches)");
         assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
         assert!(shown.lines().count() < 12, "{shown}");
     }

@@ -276,3 +276,22 @@ fn a_comparison_is_a_page_where_its_file_is_one() {
     assert!(checked > 20, "{checked}");
     assert!(page.contains("TTFT of completed requests") && page.contains("Attainment against offered rate"));
 }
+
+#[test]
+fn failed_legs_without_an_engine_are_said_to_be_in_no_row() {
+    let lab = Lab::new();
+    let row = |rid: &str, engines: &str| {
+        let failure = format!(
+            "\"attempt_failures\": [{{\"attempt\": 1, \"phase\": \"decode\", \"prefill_iid\": \"p\"{engines}}}]"
+        );
+        terminal("r", rid, 1.0).replace("\"terminal\"", &format!("\"attempts\": 1, {failure}, \"terminal\""))
+    };
+    // A hand-off that expired twice before it had a decode engine, and a decode engine that failed.
+    let rows = [row("a", ""), row("b", ""), row("c", ", \"decode_iid\": \"d\"")];
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    let page = report(&lab, &[]);
+    let told = "2 failed legs have no engine in the journal and are in no row.";
+    assert!(page.contains(told));
+    assert!(!report(&sample(), &[]).contains("have no engine in the journal"));
+}

@@ -168,6 +168,8 @@ pub struct Of {
     pub targets: Option<(Slo, Policy)>,
     /// The window that burns least, which decides.
     pub window: Option<String>,
+    /// Whether requests count as missed because their output was not counted.
+    pub is_unaccounted: bool,
 }
 
 impl Of {
@@ -188,15 +190,22 @@ impl Of {
         if let Some(window) = &self.window {
             finding["window"] = json!(window);
         }
+        if self.is_unaccounted {
+            finding["token_accounting"] = json!("unavailable");
+        }
     }
 }
 
 impl LimitFinding {
-    /// What the interval showed is undecided, for this reason, unless it holds.
-    pub(super) fn leave_open(&mut self, why: &str) {
+    /// Says that the outputs of the scope were not counted, so that requests of it count as missed which may have met.
+    /// What was measured decides even so; what is to be sure is left open, unless it holds.
+    pub(super) fn say_unaccounted(&mut self, is_confident: bool) {
+        self.of.is_unaccounted = true;
         if matches!(self.verdict, LimitVerdict::Broken | LimitVerdict::Undecided) {
-            self.verdict = LimitVerdict::Undecided;
-            self.words = format!("{}; {why}", self.words);
+            if is_confident {
+                self.verdict = LimitVerdict::Undecided;
+            }
+            self.words.push_str("; token accounting is unavailable: whether all of them met is not known");
         }
     }
 }

@@ -66,7 +66,10 @@ impl Judge<'_> {
             Judgement::Broken
         };
         let verdict = match found {
-            Judgement::Broken => return (LimitVerdict::Broken, None),
+            Judgement::Broken => {
+                let is_old = |age_s: &f64| self.asked.max_age_s.is_some_and(|most_s| *age_s > most_s);
+                return (LimitVerdict::Broken, self.age_s.filter(is_old).map(newest));
+            }
             Judgement::Holds => LimitVerdict::Holds,
             Judgement::Undecided => LimitVerdict::Undecided,
         };
@@ -75,12 +78,14 @@ impl Judge<'_> {
             (Some(_), None) => {
                 (LimitVerdict::Stale, Some("its age is unknown: it has no wall time".to_owned()))
             }
-            (Some(most_s), Some(age_s)) if age_s > most_s => {
-                (LimitVerdict::Stale, Some(format!("its newest row is {} old", age_in_words(age_s))))
-            }
+            (Some(most_s), Some(age_s)) if age_s > most_s => (LimitVerdict::Stale, Some(newest(age_s))),
             _ => (verdict, None),
         }
     }
+}
+
+fn newest(age_s: f64) -> String {
+    format!("its newest row is {} old", age_in_words(age_s))
 }
 
 /// A figure and its bound, rounded for eyes: to more digits where fewer would make two that differ look alike, and to

@@ -54,11 +54,7 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Terms) 
             .any(|limit| matches!(limit.figure, JudgedFigure::Percentile(own, _) if own == metric))
     };
     let metrics = [0, 1, 2, 3, 4, 5].map(is_asked);
-    let unaccounted = if asked.is_confident && asks_attainment {
-        unaccounted(connection, asked.policy)?
-    } else {
-        Vec::new()
-    };
+    let unaccounted = if asks_attainment { unaccounted(connection, asked.policy)? } else { Vec::new() };
     for scope in scopes.iter().filter(|_| asked.limits.iter().any(is_gathered)) {
         let targets = asked.targets.as_ref().filter(|_| asks_attainment);
         let gathered = if asks_legs {
@@ -75,7 +71,7 @@ pub fn check(connection: &mut Connection, selection: &Selection, asked: &Terms) 
             let found = measure(&gathered, limit, asked, scope);
             let mut finding = judge.finding(limit.figure.name(), limit.bound, found);
             if limit.figure == JudgedFigure::Attainment && unaccounted.contains(&scope.name) {
-                finding.leave_open("token accounting is unavailable: whether all of them met is not known");
+                finding.say_unaccounted(is_confident);
             }
             findings.push(finding);
         }
@@ -182,6 +178,7 @@ fn measure(gathered: &Gathered, limit: &FigureLimit, asked: &Terms, scope: &Scop
             found
         }
         JudgedFigure::Percentile(metric, percent) => match gathered.percentile(metric, percent) {
+            None if gathered.requests() == 0 => Found::nothing("no request"),
             None => Found::nothing("no completed request has it"),
             Some(found) => {
                 let needed = Percentile::fewest_for_a_high(percent);

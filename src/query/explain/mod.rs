@@ -209,7 +209,8 @@ fn nothing_scored(is_window: bool, policy: Policy) -> Failure {
         format!(
             "there is nothing to hold the window against: the baseline has no request that the policy {policy} counts; \
              without --against it is all earlier requests of the same runs: choose a window that begins later (--last \
-             1h, --since 14:05), or give a baseline, as in `--against 3h..2h` or `--against RUN`"
+             1h, --since 14:05), or give a baseline, as in `--against 3h..2h` or `--against RUN`; `narwhal-jq query \
+             attainment-over-time` shows when it was worse"
         )
     })
 }

@@ -41,6 +41,8 @@ pub(in crate::report) struct Engines {
     pub roles: [Vec<Engine>; 2],
     /// Entries of failures that reached no engine.
     pub unattributed: i64,
+    /// Failed legs whose attempt names no engine for them, as a hand-off that expired before it had one.
+    pub nameless: i64,
 }
 
 pub(in crate::report) const ROLES: [&str; 2] = ["prefill", "decode"];
@@ -67,6 +69,9 @@ pub(in crate::report) fn engines(reader: &Reader<'_>, all: &Answers, survey: &Su
             engine.failure_rate = row.real("failure_rate");
         });
     }
+    let named: i64 = engines.roles.iter().flatten().map(|engine| engine.failures).sum();
+    let failed = all.row("retries").map_or(0, |row| row.int("wasted_attempts"));
+    engines.nameless = (failed - named).max(0);
     for row in all.rows("engine-latency") {
         let Some(role) = METRICS.iter().position(|metric| *metric == row.text("metric")) else { continue };
         engines.of(role, &row.text("engine"), |engine| {

@@ -21,6 +21,9 @@ pub(in crate::report) fn markup(figures: &Figures) -> Markup {
                 @if figures.engines.unattributed > 0 {
                     (count(figures.engines.unattributed)) " recorded failures reached no engine and are in no row. "
                 }
+                @if figures.engines.nameless > 0 {
+                    (count(figures.engines.nameless)) " failed legs have no engine in the journal and are in no row. "
+                }
                 "An engine with both roles stands in both tables; a leg is an attempt’s part in that role. Ejected and holds are "
                 "the engine’s, whatever its role. Bars of one column share a scale. Bold: higher than the other engines of the "
                 "role, all rates and percentiles judged together. "

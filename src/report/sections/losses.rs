@@ -239,7 +239,7 @@ fn messages(figures: &Figures) -> Markup {
             } @else { "Over " }
             (many(usize::try_from(all.failures).unwrap_or(0), "failure", "failures")) ". An example goes to "
             code { "narwhal-jq show" } ". " (source(&["query failure-causes --by all"]))
-            " by type; messages are those of the failed attempts."
+            " It counts by type; the messages are those of the failed attempts."
         }
     }
 }
