@@ -10,8 +10,9 @@ use crate::cli::schema::Schema;
 use crate::cli::{Global, Subcommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Format, sink};
+use crate::output::{Format, screen, sink};
 use crate::query::schema::{Table, tables};
+use crate::text::wrapped;
 
 impl Subcommand for Schema {
     fn execute(&self, global: &Global) -> Result<Exit> {
@@ -33,7 +34,8 @@ fn run(global: &Global, flags: &Schema) -> Result<Exit> {
     let mut target = open_target(&connection, flags.output.output.as_deref())?;
     let is_terminal = target.is_terminal();
     if flags.output.format == Format::Table {
-        write_text(target.writer(), &found)?;
+        let width = is_terminal.then(screen::width_of_stdout).flatten();
+        write_text(target.writer(), &found, width)?;
     } else {
         let mut rows = sink(flags.output.format, target.writer(), is_terminal)?;
         rows.columns(&["table", "kind", "column", "type", "meaning"].map(str::to_owned))?;
@@ -66,18 +68,22 @@ fn text(text: &str) -> ValueRef<'_> {
     if text.is_empty() { ValueRef::Null } else { ValueRef::Text(text.as_bytes()) }
 }
 
-fn write_text(out: &mut dyn Write, tables: &[Table]) -> Result<()> {
+fn write_text(out: &mut dyn Write, tables: &[Table], width: Option<usize>) -> Result<()> {
     for (at, table) in tables.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
         writeln!(out, "{} ({})  {}", table.name, table.kind, table.meaning)?;
-        let width = |of: fn(&crate::query::schema::Column) -> &str| {
+        let longest = |of: fn(&crate::query::schema::Column) -> &str| {
             table.columns.iter().map(|column| of(column).chars().count()).max().unwrap_or(0)
         };
-        let (names, kinds) = (width(|column| &column.name), width(|column| &column.kind));
+        let (names, kinds) = (longest(|column| &column.name), longest(|column| &column.kind));
         for column in &table.columns {
             let line = format!("  {:names$}  {:kinds$}  {}", column.name, column.kind, column.meaning);
+            let line = match width {
+                Some(width) => wrapped(&line, width, names + kinds + 6),
+                None => line,
+            };
             writeln!(out, "{}", line.trim_end())?;
         }
     }

@@ -1,5 +1,7 @@
 //! Tables and views of the database, and what their columns mean: names from SQLite, meanings from the
-//! comments of the migrations, which stand there once.
+//! comments of the migrations, of what a journal says from the page about journals. They stand there once.
+
+mod page;
 
 use std::collections::BTreeMap;
 
@@ -28,30 +30,46 @@ pub struct Column {
     pub name: String,
     /// Its type as declared; empty for what a view works out.
     pub kind: String,
-    /// What it holds; empty where it holds what its name says, as in the journal.
+    /// What it holds; empty where it holds what its name says.
     pub meaning: String,
 }
+
+/// The tables that views take their columns from.
+const VIEWED: [&str; 4] = ["terminals", "events", "runs", "attempt_failures"];
 
 /// Every table and view there is, in the order of their names.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub fn tables(connection: &Connection) -> Result<Vec<Table>> {
-    let meanings = Meanings::of_migrations();
+    let meanings = Meanings::new();
     let mut find = connection.prepare(
-        "select name, type from sqlite_schema
+        "select name, type, sql from sqlite_schema
          where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\'
          order by name",
     )?;
-    let found: Vec<(String, String)> =
-        find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+    let found = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let found: Vec<(String, String, String)> = found.collect::<rusqlite::Result<_>>()?;
     let mut columns = connection.prepare("select name, type from pragma_table_info(?1) order by cid")?;
+    let mut has = connection.prepare("select 1 from pragma_table_info(?1) where name = ?2")?;
+    let mut origin_of = |sql: &str, column: &str| -> rusqlite::Result<Option<&str>> {
+        let named = |table: &&str| sql.find(&format!("from {table}"));
+        let mut tables: Vec<&str> = VIEWED.into_iter().filter(|table| named(table).is_some()).collect();
+        tables.sort_by_key(named);
+        for table in tables {
+            if has.exists([table, column])? {
+                return Ok(Some(table));
+            }
+        }
+        Ok(None)
+    };
     found
         .into_iter()
-        .map(|(name, kind)| {
+        .map(|(name, kind, sql)| {
             let columns = columns.query_map([&name], |row| {
                 let column: String = row.get(0)?;
-                let meaning = meanings.column(&name, &column);
+                let origin = if kind == "view" { origin_of(&sql, &column)? } else { None };
+                let meaning = meanings.column(&name, origin, &column);
                 Ok(Column { kind: row.get::<_, String>(1)?.to_lowercase(), meaning, name: column })
             })?;
             let columns = columns.collect::<rusqlite::Result<_>>()?;
@@ -89,7 +107,7 @@ pub fn names_for(connection: &Connection, sql: &str, message: &str) -> Result<Op
     Ok((!named.is_empty()).then(|| named.join("; ")))
 }
 
-/// The comments of the migrations.
+/// The comments of the migrations, and what the page about journals says.
 #[derive(Debug, Default)]
 struct Meanings {
     tables: BTreeMap<String, String>,
@@ -98,22 +116,21 @@ struct Meanings {
 }
 
 impl Meanings {
-    fn of_migrations() -> Self {
+    fn new() -> Self {
         let mut meanings = Self::default();
         for sql in migrations() {
             meanings.learn(sql);
         }
+        for (table, column, meaning) in page::meanings() {
+            meanings.columns.entry((table.to_owned(), column)).or_insert(meaning);
+        }
         meanings
     }
 
-    /// Of a column; of a view's column without a comment, that of the first table that has it.
-    fn column(&self, table: &str, column: &str) -> String {
-        let own = self.columns.get(&(table.to_owned(), column.to_owned()));
-        let others = ["terminals", "events", "runs", "attempt_failures"];
-        let of_table =
-            || others.iter().find_map(|other| self.columns.get(&((*other).to_owned(), column.to_owned())));
-        let is_view = !self.columns.keys().any(|(known, _)| known == table);
-        own.or_else(|| of_table().filter(|_| is_view)).cloned().unwrap_or_default()
+    /// Of a column; `origin` is the table that a view without a comment has it from.
+    fn column(&self, table: &str, origin: Option<&str>, column: &str) -> String {
+        let of = |table: &str| self.columns.get(&(table.to_owned(), column.to_owned()));
+        of(table).or_else(|| of(origin?)).cloned().unwrap_or_default()
     }
 
     /// Reads the comments of one migration: those before a table or view, after a column, and before one.
@@ -179,7 +196,7 @@ mod tests {
              -- How it looks.\n    \"by\" text\n) strict;\nalter table things add column late real; -- added\n\
              -- What is seen.\ncreate view seen as\nselect\n    t.size_m as big_m,   -- the size\n    t.late\nfrom things as t;\n",
         );
-        let column = |table: &str, column: &str| meanings.column(table, column);
+        let column = |table: &str, column: &str| meanings.column(table, None, column);
         assert_eq!(meanings.tables["things"], "Things that are counted, one by one.");
         assert_eq!(meanings.tables["seen"], "What is seen.");
         assert_eq!(column("things", "size_m"), "from end to end");
@@ -187,5 +204,6 @@ mod tests {
         assert_eq!(column("things", "late"), "added");
         assert_eq!(column("things", "thing_id"), "");
         assert_eq!(column("seen", "big_m"), "the size");
+        assert_eq!(meanings.column("seen", Some("things"), "late"), "added");
     }
 }

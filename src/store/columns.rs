@@ -26,7 +26,8 @@ fn columns_of(fields: &'static [Field]) -> Vec<String> {
     leaves(fields).into_iter().map(|(parts, leaf)| column_of(&parts, leaf.name)).collect()
 }
 
-fn column_of(parts: &[&str], name: &str) -> String {
+/// The column of a field, which may be one of a part of a part.
+pub(crate) fn column_of(parts: &[&str], name: &str) -> String {
     match parts.last().copied() {
         None | Some("meta" | "cache_placement") => name.to_owned(),
         Some("queue_waits") => format!("queue_wait_{name}_s"),

@@ -5,7 +5,7 @@ mod attempts;
 mod builds;
 mod cells;
 mod clocks;
-mod columns;
+pub(crate) mod columns;
 pub mod consistency;
 pub mod contents;
 mod current;

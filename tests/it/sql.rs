@@ -1,6 +1,6 @@
 //! `sql` reads and nothing else; wrong usage of `query` and `slo` is told with the way out.
 
-use crate::harness::{Lab, fixture};
+use crate::harness::{Lab, fixture, terminal};
 
 fn lab() -> Lab {
     let lab = Lab::new();
@@ -173,4 +173,24 @@ fn a_closed_pipe_is_quiet_success_and_a_full_disk_an_error() {
     assert!(said.contains("No space left on device"), "{said}");
     let output = shell(&format!("\"$0\" sql '{many}' -o missing/answer.csv"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("error: cannot write missing/answer.csv"));
+}
+
+#[test]
+fn the_schema_says_what_columns_of_tables_and_views_mean() {
+    let lab = Lab::new();
+    lab.write("j.jsonl", terminal("r", "a", 1.0) + "\n");
+    lab.ingest("j.jsonl");
+    let meaning = |table: &str, column: &str| {
+        let found = lab.run(&["schema", table, "--format", "json"]).exits(0).json();
+        let row = found.as_array().unwrap().iter().find(|row| row["column"] == column);
+        row.unwrap_or_else(|| panic!("no {column} in {found}"))["meaning"].as_str().map(str::to_owned)
+    };
+    // As docs/journal.md says of the field, and a view has it from its table.
+    let ttft = "s; arrival to prefill completion; null when prefill did not complete";
+    for table in ["terminals", "requests"] {
+        assert_eq!(meaning(table, "ttft_s").as_deref(), Some(ttft));
+    }
+    // Of a request the reason is what the client saw; that of an event is its own.
+    assert_eq!(meaning("timeline", "reason"), None);
+    assert_eq!(meaning("timeline", "iid").as_deref(), Some("the one engine"));
 }
