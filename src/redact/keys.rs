@@ -66,6 +66,10 @@ pub(super) const STRONG_KEYS: &[&str] = &[
     "dc",
     "node failure on",
     "peer certificate",
+    "discarding connection",
+    "dropped connection",
+    "domain name not found",
+    "peer-name",
 ];
 
 /// The same, of a machine if it is called like one; after `=`, or quoted, of every host.
@@ -100,5 +104,43 @@ pub(super) const LIST_KEYS: &[&str] = &[
     "altnames",
 ];
 
-/// Machines are named before what failed, too: `srun: error: gpu-node-7: task 0`.
-pub(super) const HARDLY_KEYS: &[&str] = &["error", "refused", "timed out", "failed", "unreachable", "lost"];
+/// The same, of a machine whose name has a number: `dest=gpunode7`. After `=`, of a word that no usual text knows, too.
+pub(super) const HARDLY_KEYS: &[&str] = &[
+    "error",
+    "refused",
+    "timed out",
+    "failed",
+    "unreachable",
+    "lost",
+    "timeout",
+    "disconnected",
+    "not found",
+    "mismatch",
+    "dead",
+    "gateway",
+    "dest",
+    "destination",
+    "source",
+    "location",
+    "site",
+    "rack",
+    "where",
+    "on",
+    "at",
+    "from",
+    "to",
+    "master",
+    "coordinator",
+    "primary",
+    "standby",
+    "seed",
+    "router",
+    "engine",
+    "prefill",
+    "decode",
+    "url",
+    "node_id",
+    "nodeid",
+    "worker_id",
+    "available",
+];

@@ -184,6 +184,8 @@ pub(super) const QUOTED_PHRASES: &[&str] = &[
     "services",
     "endpoints",
     "agent",
+    "segment",
+    "opensegment",
 ];
 
 /// What ends right before a name that is a machine's if it is called like one.
@@ -228,9 +230,63 @@ pub(super) const WEAK_PHRASES: &[&str] = &[
     "agent",
 ];
 
-/// What can end before a machine whose name ends in a number.
-pub(super) const HARDLY_PHRASES: &[&str] =
-    &["to", "on", "at", "from", "for", "via", "against", "through", "resolution of"];
+/// What can end before a machine whose name has a number.
+pub(super) const HARDLY_PHRASES: &[&str] = &[
+    "to",
+    "on",
+    "at",
+    "from",
+    "for",
+    "via",
+    "against",
+    "through",
+    "of",
+    "by",
+    "with",
+    "engine",
+    "prefill",
+    "decode",
+    "segment",
+    "cluster",
+    "kubelet",
+    "kubelet,",
+    "target",
+    "dst",
+    "src",
+    "dest",
+    "trying",
+    "retrying",
+    "skipping",
+    "draining",
+    "drained",
+    "evicting",
+    "evicted",
+    "ejecting",
+    "ejected",
+    "removing",
+    "removed",
+    "restarting",
+    "restarted",
+    "rebooting",
+    "rebooted",
+    "resolved",
+    "bind",
+    "requesting",
+    "connecting",
+    "get",
+    "post",
+    "put",
+    "lost",
+    "register",
+    "registered",
+    "behind",
+    "url",
+    "cordoned",
+    "uncordoned",
+    "suspect",
+    "slurmd",
+    "slurmstepd",
+];
 
 /// What begins right after a host's name, a quote between them or not.
 pub(super) const AFTER: &[&str] = &[
@@ -265,6 +321,9 @@ pub(super) const AFTER: &[&str] = &[
     ". in a:",
     ". in aaaa",
     ". in srv",
+    ". in a)",
+    ". in aaaa)",
+    "][[",
 ];
 
 /// What happens to a host: after a name after one of [`WEAK_PHRASES`] it is sure.

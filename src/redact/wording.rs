@@ -6,13 +6,13 @@
 
 use super::detect::ipv4;
 use super::keys::{HARDLY_KEYS, LIST_KEYS, STRONG_KEYS, WEAK_KEYS};
-use super::likely::{GOES_TO, LIKELY_PHRASES, SUBJECT_HAPPENS};
+use super::likely::is_likely;
 use super::phrases::{AFTER, HAPPENS, HARDLY_PHRASES, QUOTED_PHRASES, STRONG_PHRASES, WEAK_PHRASES};
 use super::tokens::{LONGEST_NAME, bounded_end, is_name, is_word};
 use super::users;
 use super::words::{
     is_called_machine, is_class_of_error, is_common, is_id, is_machine, is_numbered, is_time_zone,
-    is_unknown, is_user_everywhere,
+    is_unknown, is_user_everywhere, is_word_with_number,
 };
 
 /// What the words around a name tell of it.
@@ -62,7 +62,8 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
     let before = before.to_ascii_lowercase();
     let after = &text[end..floor(text, (end + 40).min(text.len()))];
     let lower = name.to_lowercase();
-    let could_be = is_unknown(name) || is_numbered(&lower);
+    let has_number = is_numbered(&lower) || is_word_with_number(&lower);
+    let could_be = has_number || is_unknown(name);
     // A placeholder names nobody, and `Certificate for <gpu7>` is none.
     if at > 0 && bytes[at - 1] == b'<' && bytes.get(end) == Some(&b'>') {
         let is_of_certificate =
@@ -101,8 +102,8 @@ pub(super) fn told_at(text: &str, at: usize) -> Option<(Told, usize)> {
     let sure = sure.max(sure_after(&lower, &before, after, is_quoted));
     let is_host = match sure {
         Sure::Strong => !is_common && name.len() > 1,
-        Sure::Weak => is_machine(&lower) || is_unknown(name),
-        Sure::Hardly => is_numbered(&lower) || (is_likely(head, after) && is_machine(&lower)),
+        Sure::Weak => is_machine(&lower) || could_be,
+        Sure::Hardly => has_number || (is_likely(head, after) && is_machine(&lower)),
         Sure::No => false,
     };
     let is_host = is_host || (could_be && is_likely(head, after));
@@ -169,7 +170,12 @@ fn sure(head: &str, is_quoted: bool) -> Sure {
         if ends_with_key(key, WEAK_KEYS) {
             return if is_quoted || is_assigned { Sure::Strong } else { Sure::Weak };
         }
-        return if ends_with_any(key, HARDLY_KEYS).is_some() { Sure::Hardly } else { Sure::No };
+        let is_behind_colon = is_spaced && trimmed.ends_with(':');
+        return if is_behind_colon || trimmed.ends_with('>') || ends_with_any(key, HARDLY_KEYS).is_some() {
+            Sure::Hardly
+        } else {
+            Sure::No
+        };
     }
     // `--host gpu7`, `dial tcp (gpu7`: a phrase ends at a blank, a quote or a bracket.
     if !is_spaced && !is_quoted && open.len() == head.len() {
@@ -180,6 +186,7 @@ fn sure(head: &str, is_quoted: bool) -> Sure {
         || (is_quoted && ends_with_any(phrase, QUOTED_PHRASES).is_some())
         || is_log_time(phrase)
         || is_behind_port(phrase)
+        || is_flag_of_host(phrase)
     {
         Sure::Strong
     } else if ends_with_any(phrase, WEAK_PHRASES).is_some() {
@@ -189,6 +196,13 @@ fn sure(head: &str, is_quoted: bool) -> Sure {
     } else {
         Sure::No
     }
+}
+
+/// `--master-addr`, `--decode-host`.
+fn is_flag_of_host(phrase: &str) -> bool {
+    let word = &phrase[phrase.rfind(char::is_whitespace).map_or(0, |at| at + 1)..];
+    word.starts_with("--")
+        && (ends_with_key(word, STRONG_KEYS) || ends_with_key(word, &["endpoint", "server", "node"]))
 }
 
 /// Whether a list of hosts begins after a text: `servers: [`.
@@ -256,7 +270,9 @@ fn sure_after(name: &str, before: &str, after: &str, is_quoted: bool) -> Sure {
     let is_port = [" port ", ", port ", ", port=", ", port: ", " port="]
         .iter()
         .any(|what| starts(what) && digits(&rest[what.len()..]) > 0);
-    if is_port || starts(" unreachable") || starts(" is down") || starts(": connection refused") {
+    // `POST gpu7/v1/completions`, and no later part of a path.
+    let is_path = after.starts_with("/v1/") && !before.ends_with('/');
+    if is_port || is_path || starts(" unreachable") || starts(" is down") || starts(": connection refused") {
         return Sure::Weak;
     }
     Sure::No
@@ -282,23 +298,6 @@ pub(super) fn ends_with_key(text: &str, keys: &[&str]) -> bool {
             is_part || !before.ends_with(|c: char| c.is_alphanumeric())
         })
     })
-}
-
-/// Whether a machine can stand there as well as other things.
-fn is_likely(head: &str, after: &str) -> bool {
-    let open = head.trim_end_matches(['(', '[', '<']);
-    let phrase = open.trim_end();
-    let lower = after.to_ascii_lowercase();
-    let happens = lower.trim_start_matches([']', ')', '>', '"', '\'']);
-    // `[mars] connection refused`, `ucx: mars unreachable`.
-    let is_subject = (phrase.is_empty() || phrase.ends_with([':', ';', '.', ',']))
-        && SUBJECT_HAPPENS.iter().any(|what| happens.starts_with(what));
-    // `rank 3 (mars) failed`.
-    let is_aside = open.len() < head.len() && phrase.len() < open.len() && lower.starts_with([')', ']', '>']);
-    let is_going = phrase.strip_suffix(" to").is_some_and(|verb| ends_with_any(verb, GOES_TO).is_some());
-    is_subject
-        || is_aside
-        || (phrase.len() < head.len() && (is_going || ends_with_any(phrase, LIKELY_PHRASES).is_some()))
 }
 
 /// What stands for something in angle brackets, a redacted text's own included.

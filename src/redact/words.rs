@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::dotted;
+use super::parts::NUMBERED;
 
 /// Words that stand where hosts do.
 static COMMON: LazyLock<HashSet<&str>> =
@@ -26,6 +27,13 @@ const KINDS: [&str; 40] = [
 const MACHINES: [&str; 15] = [
     "box", "compute", "dgx", "ec2", "hgx", "host", "ip", "machine", "nid", "node", "rack", "server", "srv",
     "vm", "worker",
+];
+
+/// How words with a number begin that are no machines: network and other devices, models, types, hashes.
+const NO_MACHINES: [&str; 34] = [
+    "bond", "crc", "deepseek", "docker", "enp", "ens", "eth", "float", "gemma", "glm", "gpt", "gqa", "hfi",
+    "http", "ib", "int", "llama", "lo", "md", "mistral", "mlx", "mxfp", "nf", "nvfp", "nvme", "phi", "py",
+    "qwen", "roce", "sda", "sha", "uint", "utf", "veth",
 ];
 
 /// What is counted or numbered: `layer:12` is no host with a port.
@@ -243,6 +251,25 @@ pub(super) fn is_machine(lower: &str) -> bool {
 pub(super) fn is_numbered(lower: &str) -> bool {
     let is_hash = |part: &str| part.len() >= 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     lower.contains('-') && !lower.contains(['.', '_']) && is_machine(lower) && !lower.split('-').any(is_hash)
+}
+
+/// `gpunode12`, `prefill7`, `n12`: a machine's name of one word with a number, where machines stand.
+pub(super) fn is_word_with_number(lower: &str) -> bool {
+    let start = &lower[..lower.find(|c: char| !c.is_alphabetic()).unwrap_or(lower.len())];
+    let rest = &lower[start.len()..];
+    let is_count = rest.bytes().all(|byte| byte.is_ascii_digit());
+    let is_machine = is_machine(lower) || (start == "n" && is_count && !rest.is_empty());
+    let is_hash = lower.len() >= 8 && lower.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // One letter begins what models and accelerators are called: `e4m3`, `w8a8`, `l40`.
+    let is_one_letter = start.chars().count() < 2 && start != "n";
+    // Engines are called by their role, and machines so, too.
+    let is_role = matches!(start, "gpu" | "prefill" | "decode" | "n");
+    is_machine
+        && lower.chars().all(char::is_alphanumeric)
+        && !is_hash
+        && !is_one_letter
+        && !(is_count && !is_role && (is_counted(start) || NUMBERED.contains(&start)))
+        && !NO_MACHINES.contains(&start)
 }
 
 /// `fp8`, `sha256`, `utf-8`, `h100`, `v1`: words with a number that are no machines.

@@ -761,23 +761,31 @@ fn issue_13_5_the_given_bare_hosts_go_and_check_names_them() {
 
 #[test]
 fn issue_13_5_hosts_and_users_go_from_the_wordings_of_the_usual_clients_and_check_names_them() {
-    let hosts = ["mars%", "gpu-node-1%", "gpu%.corp.example", "n%-a.rack-3.prod", "MARS%"];
+    let hosts = ["mars%", "gpu-node-1#", "gpu#.corp.example", "n#-a.rack-3.prod", "MARS%"];
     assert_all_go(&cases("wordings.txt"), &hosts);
+    assert_all_go(&cases("wordings.txt"), &ONE_WORD_MACHINES);
 }
 
 #[test]
 fn issue_13_5_words_that_no_text_knows_go_where_machines_stand_and_check_names_them() {
-    assert_all_go(&cases("likely.txt"), &["mars%", "gpu-node-1%", "gpu%.corp.example", "zeus-%"]);
+    assert_all_go(&cases("likely.txt"), &["mars%", "gpu-node-1#", "gpu#.corp.example", "zeus-#"]);
+    assert_all_go(&cases("likely.txt"), &ONE_WORD_MACHINES);
 }
+
+#[test]
+fn issue_13_5_machines_of_one_word_with_a_number_go_where_other_words_stand_too_and_check_names_them() {
+    assert_all_go(&cases("machines.txt"), &ONE_WORD_MACHINES);
+    assert_all_go(&cases("machines.txt"), &["gpu-node-1#", "worker-#"]);
+}
+
+const ONE_WORD_MACHINES: [&str; 4] = ["gpunode#", "prefill#", "n#", "rack1node#"];
 
 /// Redacts the texts with hosts of these forms and users in them, and looks for what is left.
 #[track_caller]
 fn assert_all_go(wordings: &[String], hosts: &[&str]) {
     // No two lines share a name: what one tells must not help another.
     for host in hosts {
-        let is_plain = !host.contains(['-', '.']);
-        let name =
-            |at: usize| host.replace('%', &if is_plain { letters(at) } else { (100 + at).to_string() });
+        let name = |at: usize| host.replace('%', &letters(at)).replace('#', &(100 + at).to_string());
         let user = |at: usize| format!("alice{}", letters(at));
         let texts: Vec<String> = wordings
             .iter()
