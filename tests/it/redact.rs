@@ -256,7 +256,22 @@ fn pair(one: &Value, other: &Value, key: &str, map: &mut BTreeMap<String, String
 }
 
 fn assert_same_answers(original: &Lab, redacted: &Lab, engines: &BTreeMap<String, String>, what: &str) {
-    for query in ["attainment", "outcomes", "refusals", "latency", "handoff", "runs"] {
+    for query in [
+        "attainment",
+        "outcomes",
+        "refusals",
+        "cancellations",
+        "retries",
+        "latency",
+        "handoff",
+        "queue-waits",
+        "admission-price",
+        "throughput",
+        "wasted-work",
+        "cache",
+        "monitoring",
+        "runs",
+    ] {
         let slo: &[&str] = if query == "attainment" { &["--ttft", "0.8", "--tpot", "0.03"] } else { &[] };
         let question: Vec<&str> = [query].iter().chain(slo).copied().collect();
         let (mut got, mut expected) = (ask(redacted, &question), ask(original, &question));
@@ -277,6 +292,19 @@ fn assert_same_answers(original: &Lab, redacted: &Lab, engines: &BTreeMap<String
             *cell = engines[id].clone().into();
         }
     }
+    // Engines stand within a decision's reason, too.
+    let mut decisions = ask(original, &["controller"]);
+    for cell in decisions.rows.iter_mut().flatten() {
+        if let Some(text) = cell.as_str() {
+            let words = text.split(' ').map(|word| engines.get(word).map_or(word, String::as_str));
+            *cell = words.collect::<Vec<_>>().join(" ").into();
+        }
+    }
+    let mut shown = ask(redacted, &["controller"]);
+    for answer in [&mut decisions, &mut shown] {
+        answer.rows.sort_by_cached_key(|row| format!("{row:?}"));
+    }
+    shown.equals(&decisions, &format!("{what}: controller"));
     let mut renamed = ask(redacted, &["engine-failures"]);
     for answer in [&mut failures, &mut renamed] {
         answer.rows.sort_by_cached_key(|row| format!("{:?}", &row[..3]));
@@ -917,4 +945,28 @@ fn issue_13_21_redacted_answers_stand_in_the_order_of_what_is_shown() {
         json.as_array().unwrap().iter().map(|row| row["rid"].clone()).collect()
     };
     assert_eq!(slowest(&["--redact"]), slowest(&[]));
+}
+
+/// What the router writes of its own decisions is in answers (`controller`, `events`), and names nobody.
+#[test]
+fn words_of_the_router_stay() {
+    let told = [
+        "waiting for sustained demand",
+        "waiting for steady load",
+        "insufficient demand history",
+        "projected improvement is below the movement margin",
+        "decode cooldown has not elapsed",
+        "post-move objective improved",
+        "waiting for graceful shutdown",
+        "reprofile before admission",
+    ];
+    let lines = told.map(|reason| {
+        format!(
+            "{{\"schema\": \"narwhal.journal\", \"schema_version\": 1, \"run\": \"{RUN}\", \"event\": \
+             \"controller_decision\", \"at\": 5.0, \"result\": \"held\", \"reason\": \"{reason}\"}}"
+        )
+    });
+    let reasons: Vec<String> =
+        redacted(&lines).iter().map(|row| row["reason"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(reasons, told);
 }
