@@ -67,7 +67,7 @@ fn run(global: &Global, flags: &Show) -> Result<Exit> {
                 String::new()
             };
             Teller::new(global).note(&format!(
-                "{:?} {which} {} requests{shown}: show one by its rid, give --run, or list others with \
+                "{:?} {which} {} requests{shown}: show one by its rid or enough of it, give --run, or list others with \
                  `narwhal-jq query requests --client {} --since 1h`",
                 flags.id,
                 found.count,
@@ -77,6 +77,16 @@ fn run(global: &Global, flags: &Show) -> Result<Exit> {
     }
     target.finish()?;
     Ok(exit)
+}
+
+/// So much of a UUID, its first two groups, tells a request from the others; a line of a screen has no room for all of it.
+const UUID_CHARS: usize = 36;
+const BEGINNING_CHARS: usize = 13;
+
+/// What a request is called on a screen: enough of its id to be shown by.
+fn beginning(rid: &str) -> &str {
+    let is_uuid = rid.len() == UUID_CHARS && rid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if is_uuid { &rid[..BEGINNING_CHARS] } else { rid }
 }
 
 fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat, is_terminal: bool) -> Result<()> {
@@ -90,11 +100,12 @@ fn list(out: &mut dyn Write, matches: &[Match], format: ShowFormat, is_terminal:
     let is_shown = |at: usize| format == Format::Json || columns[at] != "wall";
     let shown = columns.iter().enumerate().filter(|(at, _)| is_shown(*at));
     table.columns(&shown.map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>())?;
+    let is_cut = is_terminal && format == Format::Table;
     for one in matches {
         let wall = one.wall.and_then(wall_time);
         let cells = [
             text(&one.run),
-            text(&one.rid),
+            text(if is_cut { beginning(&one.rid) } else { &one.rid }),
             one.client_rid.as_deref().map_or(ValueRef::Null, text),
             ValueRef::Real(one.rel_s),
             wall.as_deref().map_or(ValueRef::Null, text),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use crate::harness::{Lab, assert_approved, fixture, terminal};
+use crate::outputs::on_terminal;
 
 const PART: &str = "0.7.0-mixed-part.jsonl";
 
@@ -145,7 +146,7 @@ fn an_id_is_a_rid_a_client_id_or_the_beginning_of_one_that_is_enough() {
     let listed = lab
         .run(&["show", "job"])
         .exits(0)
-        .says("note: \"job\" names 2 requests: show one by its rid, give --run, or list others with");
+        .says("note: \"job\" names 2 requests: show one by its rid or enough of it, give --run, or list others with");
     let rids: Vec<&str> =
         listed.stdout.lines().skip(2).map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(rids, ["aa22", "aa11"], "the newest first");
@@ -154,7 +155,7 @@ fn an_id_is_a_rid_a_client_id_or_the_beginning_of_one_that_is_enough() {
     lab.run(&["show", "aa"])
         .exits(0)
         .says(
-            "note: \"aa\" begins the ids of 2 requests: show one by its rid, give --run, or list others with",
+            "note: \"aa\" begins the ids of 2 requests: show one by its rid or enough of it, give --run, or list others with",
         )
         .says("`narwhal-jq query requests --client aa --since 1h`");
     lab.run(&["show", "zz"]).exits(1).says("no request is called \"zz\"");
@@ -406,8 +407,28 @@ fn issue_13_26_a_beginning_of_many_lists_the_newest_with_what_became_of_them() {
     assert!(of("ab00").is_none(), "not all: {}", listed.stdout);
     assert!(listed.stdout.lines().count() <= 22, "a screen: {}", listed.stdout);
     // How to have fewer, or others: each is a call that can be made.
-    assert!(listed.stderr.contains("show one by its rid"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("show one by its rid or enough of it"), "{}", listed.stderr);
     assert!(listed.stderr.contains("--run"), "{}", listed.stderr);
     assert!(listed.stderr.contains("narwhal-jq query requests --client ab"), "{}", listed.stderr);
     lab.run(&["show", "ab44"]).exits(0);
+}
+
+#[test]
+fn on_a_screen_each_of_many_has_one_line_and_enough_of_its_id() {
+    let lab = Lab::new();
+    let rid = |at: u32| format!("ab4b{at:04}-4b92-4315-85d4-8b12ed07f75a");
+    let rows: Vec<String> =
+        (0..9).map(|at| terminal("1790000077-b3558b5f", &rid(at), f64::from(at))).collect();
+    lab.write("j.jsonl", rows.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    let shown = on_terminal(&lab, 80, &["show", "ab4b"]);
+    let of: Vec<&str> = shown.lines().filter(|line| line.starts_with("ab4b")).collect();
+    assert_eq!(of.len(), 9, "{shown}");
+    for line in of {
+        let beginning = line.split_whitespace().next().unwrap();
+        assert!(line.contains("completed"), "{shown}");
+        assert!(lab.run(&["show", beginning]).exits(0).stdout.starts_with("request    ab4b"));
+    }
+    // Whoever reads a file has all of it.
+    assert!(lab.run(&["show", "ab4b"]).exits(0).stdout.contains(&rid(3)));
 }

@@ -598,7 +598,7 @@ fn point_15_a_long_table_takes_little_memory_and_begins_at_once() {
 // ---------------------------------------------------------------- 22 and 24
 
 /// What a terminal of so many columns shows: Python has one.
-fn on_terminal(lab: &Lab, columns: u16, arguments: &[&str]) -> String {
+pub(crate) fn on_terminal(lab: &Lab, columns: u16, arguments: &[&str]) -> String {
     let script = "import fcntl, os, pty, struct, subprocess, sys, termios\n\
         master, slave = pty.openpty()\n\
         attributes = termios.tcgetattr(slave)\n\

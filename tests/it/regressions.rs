@@ -309,7 +309,9 @@ fn an_interrupted_answer_leaves_no_file_behind() {
 #[test]
 fn a_rid_that_stands_in_two_runs_is_shown_with_its_run() {
     let lab = lab(&[terminal("100-a", "x", 1.0), terminal("200-b", "x", 1.0)]);
-    lab.run(&["show", "x"]).exits(0).says("names 2 requests: show one by its rid, give --run");
+    lab.run(&["show", "x"])
+        .exits(0)
+        .says("names 2 requests: show one by its rid or enough of it, give --run");
     let shown = lab.run(&["show", "x", "--run", "200"]).exits(0).stdout;
     assert!(shown.contains("\nrun        200-b,"), "{shown}");
     lab.run(&["show", "x", "--run", "300"]).exits(1).says("no run \"300\"");
