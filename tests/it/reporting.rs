@@ -295,3 +295,33 @@ fn failed_legs_without_an_engine_are_said_to_be_in_no_row() {
     assert!(page.contains(told));
     assert!(!report(&sample(), &[]).contains("have no engine in the journal"));
 }
+
+#[test]
+fn a_run_whose_output_was_not_counted_is_not_the_worst_stretch() {
+    let lab = Lab::new();
+    let row = |run: &str, at: u32, more: &str| {
+        terminal(run, &format!("{run}-{at}"), f64::from(at))
+            .replace("\"terminal\"", &format!("{more}, \"terminal\""))
+    };
+    let counted = |at: u32| {
+        let ttft_s = if (200..300).contains(&at) && at % 10 != 0 { 9 } else { 1 };
+        row("1790000000-a", at, &format!("\"ttft_s\": {ttft_s}, \"output_len\": 1"))
+    };
+    let uncounted = |at: u32| row("1790001000-b", at, "\"ttft_s\": 1, \"token_accounting\": \"unavailable\"");
+    let build = |accounting: &str| build("0.7.0").replace("token_ids", accounting);
+    let mut lines = vec![build("token_ids")];
+    lines.extend((0..400).map(counted));
+    lines.push(build("unavailable"));
+    lines.extend((0..400).map(uncounted));
+    lab.write("j.jsonl", lines.join("\n") + "\n");
+    lab.ingest("j.jsonl");
+    let targets = ["--ttft", "2", "--tpot", "1", "--bucket", "10"];
+    let found = |policy: &str| {
+        let page = report(&lab, &[&targets[..], &["--policy", policy]].concat());
+        let found = page.split_once("Worst stretch").map(|(_, rest)| rest[..200].to_owned());
+        found.unwrap_or_else(|| panic!("no worst stretch"))
+    };
+    // One of ten met in the worst buckets of the first run; of the second nobody knows.
+    assert!(found("journal").contains("(run 1): <b>10.0"), "{}", found("journal"));
+    assert!(found("router").contains("(run 1): <b>10.0"), "{}", found("router"));
+}

@@ -3,6 +3,7 @@
 use super::engines::ROLES;
 use super::fleet::What;
 use super::{Figures, with_counts};
+use crate::query::scoring::Policy;
 use crate::report::words::{self, WallDetail, count, duration, many, rate, share};
 use crate::statistics::{Difference, Verdict, judge_together};
 
@@ -143,7 +144,10 @@ fn worst_stretch(figures: &Figures) -> Option<Finding> {
     }
     let scored: i64 = figures.series.buckets.iter().map(|bucket| bucket.scored).sum();
     let mut worst: Option<(f64, usize, i64, i64)> = None;
-    for column in axis.columns.iter().filter(|column| column.buckets >= 2 * length) {
+    let is_unknown = |column: &super::axis::Column| {
+        figures.asked.policy != Policy::Router && column.run.is_some_and(|run| figures.is_unaccounted(run))
+    };
+    for column in axis.columns.iter().filter(|column| column.buckets >= 2 * length && !is_unknown(column)) {
         for from in column.offset..=column.offset + column.buckets - length {
             let stretch = &figures.series.buckets[from..from + length];
             let sum = |of: fn(&super::series::Bucket) -> i64| stretch.iter().map(of).sum::<i64>();

@@ -119,6 +119,12 @@ impl Figures {
         with_counts(row.int("met"), row.int("scored"), &self.survey.by_run[run])
     }
 
+    /// Whether the outputs of a run were not counted, so that nobody knows which of its requests met.
+    pub(super) fn is_unaccounted(&self, run: usize) -> bool {
+        let row = self.each.find("runs", "run", &self.runs[run].run);
+        row.and_then(|row| row.known_text("token_accounting")).as_deref() == Some("unavailable")
+    }
+
     /// The targets.
     pub(super) fn targets(&self) -> Option<&Slo> {
         self.asked.targets.as_ref()

@@ -29,7 +29,7 @@ pub(super) fn by_run(figures: &Figures) -> Markup {
         });
         shown.truncate(MOST_RUNS);
     }
-    let is_scored = |run: usize| accounting(figures, run) != Some("unavailable".to_owned());
+    let is_scored = |run: usize| !figures.is_unaccounted(run);
     let lows =
         shown.iter().filter(|(run, _)| is_scored(*run)).filter_map(|(_, share)| share.map(|share| share.low));
     let overall = figures.attainment();
@@ -82,24 +82,15 @@ pub(super) fn by_run(figures: &Figures) -> Markup {
     }
 }
 
-/// The token accounting of a run.
-pub(in crate::report) fn accounting(figures: &Figures, run: usize) -> Option<String> {
-    figures
-        .each
-        .find("runs", "run", &figures.runs[run].run)
-        .and_then(|row| row.known_text("token_accounting"))
-}
-
 fn row_of(figures: &Figures, run: usize, share: Option<Share>, dots: Markup) -> Vec<Markup> {
     let of = &figures.runs[run];
     let row = figures.each.find("attainment", "scope", &of.run);
     let int = |column: &str| row.map_or_else(|| words::NONE.to_owned(), |row| count(row.int(column)));
     let start = of.wall_s(0.0).and_then(|wall_s| words::moment(wall_s, WallDetail::DayMinute));
-    let is_unknown = accounting(figures, run).as_deref() == Some("unavailable");
     vec![
         html! {
             span.nw { "Run " (run + 1) " " span.id.x.s { (words::outside(&of.run, words::ID)) } }
-            @if is_unknown { " " span.x { "accounting unavailable" } }
+            @if figures.is_unaccounted(run) { " " span.x { "accounting unavailable" } }
         },
         html! { (start.unwrap_or_else(|| words::NONE.to_owned())) },
         dots,
