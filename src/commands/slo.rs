@@ -260,7 +260,7 @@ fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
     let is_terminal = target.is_terminal();
     {
         let mut sink = sink(flags.output.format, target.writer(), is_terminal)?;
-        let is_for_eyes = matches!(flags.output.format, Format::Table | Format::Markdown);
+        let is_for_eyes = flags.output.format.is_for_eyes();
         let mut columns = vec!["scope", "policy", "ttft", "tpot", "scored", "met", "attainment"];
         if !is_for_eyes {
             columns.extend(["attainment_low", "attainment_high", "independent"]);

@@ -22,10 +22,7 @@ pub enum Style {
 impl Style {
     /// That of a format.
     pub fn of(format: Format) -> Self {
-        match format {
-            Format::Table | Format::Markdown => Self::Beside,
-            Format::Csv | Format::Json | Format::Jsonl => Self::Columns,
-        }
+        if format.is_for_eyes() { Self::Beside } else { Self::Columns }
     }
 }
 

@@ -95,6 +95,16 @@ pub enum Format {
     Markdown,
 }
 
+impl Format {
+    /// Whether it is for eyes, which numbers are rounded for, and not for programs.
+    pub const fn is_for_eyes(self) -> bool {
+        match self {
+            Self::Table | Self::Markdown => true,
+            Self::Csv | Self::Json | Self::Jsonl => false,
+        }
+    }
+}
+
 /// A sink that writes in `format`. With `is_terminal`, text in CSV cannot drive the terminal, and a table
 /// that is too wide for it is turned.
 ///

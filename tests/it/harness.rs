@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
+use clap::ValueEnum;
+use narwhal_jq::output::Format;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
@@ -78,6 +80,12 @@ pub fn assert_approved(file: &str, found: &str) {
         found == approved,
         "{file} (`tests/renew` writes it anew)\n--- approved\n{approved}--- found\n{found}"
     );
+}
+
+/// The formats of answers, by their names.
+pub fn formats() -> Vec<String> {
+    let named = |format: &Format| format.to_possible_value().expect("none is hidden").get_name().to_owned();
+    Format::value_variants().iter().map(named).collect()
 }
 
 /// What a run of the program gave.

@@ -1,6 +1,6 @@
 //! `sql` reads and nothing else; wrong usage of `query` and `slo` is told with the way out.
 
-use crate::harness::{Lab, fixture, terminal};
+use crate::harness::{Lab, fixture, formats, terminal};
 
 fn lab() -> Lab {
     let lab = Lab::new();
@@ -163,7 +163,7 @@ fn a_closed_pipe_is_quiet_success_and_a_full_disk_an_error() {
     };
     let many =
         "with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000) select i from n";
-    for format in ["csv", "json", "jsonl", "table"] {
+    for format in formats() {
         let output = shell(&format!("{{ \"$0\" sql '{many}' --format {format}; echo $? >&2; }} | head -1"));
         assert_eq!(String::from_utf8_lossy(&output.stderr), "0\n", "{format}");
     }

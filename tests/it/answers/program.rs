@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::cases::{Case, RUN};
 use super::{Chosen, Question, World, catalog, odd_questions, plain_questions, shipped_journals};
 use crate::answer::{Answer, ask, query};
-use crate::harness::{self, Lab};
+use crate::harness::{self, Lab, formats};
 
 /// A time as the program writes it.
 fn in_words(unix_s: f64) -> Value {
@@ -218,9 +218,9 @@ fn all_formats_of_a_query_agree() {
 #[test]
 fn an_answer_goes_to_a_file_as_it_goes_to_stdout() {
     let lab = refusals_to_quote();
-    for format in ["table", "csv", "json", "jsonl", "markdown"] {
-        let to_stdout = query(&lab, &["refusals"], format);
-        let to_file = query(&lab, &["refusals", "-o", "answer"], format);
+    for format in formats() {
+        let to_stdout = query(&lab, &["refusals"], &format);
+        let to_file = query(&lab, &["refusals", "-o", "answer"], &format);
         assert_eq!(to_file.stdout, "", "{format}");
         assert_eq!(to_file.stderr, to_stdout.stderr, "{format}");
         assert_eq!(fs::read_to_string(lab.path("answer")).unwrap(), to_stdout.stdout, "{format}");
@@ -231,19 +231,29 @@ fn an_answer_goes_to_a_file_as_it_goes_to_stdout() {
 fn an_empty_answer_is_a_header_and_a_note() {
     let lab = Case::parse(r#"{"rid": "a", "arrived": 1.0, "terminal": "completed"}"#).lab();
     let columns: Vec<&str> = REFUSAL_COLUMNS.split_whitespace().collect();
-    for (format, stdout) in
-        [("csv", format!("{}\n", columns.join(","))), ("json", "[]\n".to_owned()), ("jsonl", String::new())]
-    {
-        let answer = query(&lab, &["refusals"], format);
-        assert_eq!(answer.stdout, stdout, "{format}");
+    for format in formats() {
+        let answer = query(&lab, &["refusals"], &format);
         assert_eq!(answer.stderr, "note: no rows\n", "{format}");
-    }
-    for (format, lines) in [("table", 1), ("markdown", 2)] {
-        let answer = query(&lab, &["refusals"], format);
+        let lines = match format.as_str() {
+            "csv" => {
+                assert_eq!(answer.stdout, format!("{}\n", columns.join(",")));
+                continue;
+            }
+            "json" => {
+                assert_eq!(answer.stdout, "[]\n");
+                continue;
+            }
+            "jsonl" => {
+                assert_eq!(answer.stdout, "");
+                continue;
+            }
+            "table" => 1,
+            "markdown" => 2,
+            _ => panic!("what is an answer without rows as {format}?"),
+        };
         assert_eq!(answer.stdout.lines().count(), lines, "{}", answer.stdout);
         let header = answer.stdout.lines().next().unwrap().replace('|', " ");
         assert_eq!(header.split_whitespace().collect::<Vec<_>>(), columns);
-        assert_eq!(answer.stderr, "note: no rows\n", "{format}");
     }
     // Rows: no note.
     assert_eq!(query(&lab, &["outcomes"], "csv").stderr, "");
