@@ -26,6 +26,7 @@ pub mod show;
 pub mod slo;
 pub mod sql;
 pub mod status;
+mod targets;
 mod values;
 pub mod verify;
 
@@ -36,6 +37,7 @@ pub use limits::LimitFlags;
 pub use parse::{Unparsed, parse, shipped_command};
 pub use selection::SelectionFlags;
 pub use settings::Origin;
+pub use targets::TargetFlags;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::target;
-use super::{LimitFlags, SelectionFlags};
+use super::{LimitFlags, SelectionFlags, TargetFlags};
 
 /// `check`.
 #[derive(Debug, Args)]
@@ -38,15 +37,9 @@ pub struct Check {
     /// Read what is new in this journal first (may be repeated)
     #[arg(long, value_name = "PATH")]
     pub ingest: Vec<PathBuf>,
-    /// TTFT target of the attainment, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub ttft: Option<f64>,
-    /// TPOT target of the attainment, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub tpot: Option<f64>,
-    /// Take the targets saved under this name
-    #[arg(long, value_name = "NAME")]
-    pub slo: Option<String>,
+    /// What requests are held to
+    #[command(flatten)]
+    pub targets: TargetFlags,
     /// Who counts for the attainment: journal, offers or router
     #[arg(long, value_name = "WORD", value_parser = crate::query::scoring::Policy::NAMES)]
     pub policy: Option<String>,

@@ -2,8 +2,7 @@
 
 use clap::Args;
 
-use super::OutputFlags;
-use super::values::target;
+use super::{OutputFlags, TargetFlags};
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -18,15 +17,9 @@ pub struct Compare {
     /// Every figure, not only what differs
     #[arg(long)]
     pub all: bool,
-    /// Take the targets saved under this name
-    #[arg(long, value_name = "NAME")]
-    pub slo: Option<String>,
-    /// TTFT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub ttft: Option<f64>,
-    /// TPOT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub tpot: Option<f64>,
+    /// What requests are held to
+    #[command(flatten)]
+    pub targets: TargetFlags,
     /// How and where the answer is written
     #[command(flatten)]
     pub output: OutputFlags,

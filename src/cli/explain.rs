@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::SelectionFlags;
 use super::show::ShowFormat;
-use super::values::target;
+use super::{SelectionFlags, TargetFlags};
 use crate::query::scoring::Policy;
 
 /// `explain`.
@@ -19,15 +18,9 @@ pub struct Explain {
     /// time (such as 3h..2h), or several joined by commas [default: all earlier requests of the same runs]
     #[arg(long, value_name = "EXPR")]
     pub against: Option<String>,
-    /// TTFT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub ttft: Option<f64>,
-    /// TPOT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub tpot: Option<f64>,
-    /// Take the targets saved under this name
-    #[arg(long, value_name = "NAME")]
-    pub slo: Option<String>,
+    /// What requests are held to
+    #[command(flatten)]
+    pub targets: TargetFlags,
     /// Who counts: journal, offers or router
     #[arg(long, value_name = "WORD", value_parser = Policy::NAMES, default_value = "journal")]
     pub policy: String,

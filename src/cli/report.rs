@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{share, target};
-use super::{RedactFlags, SelectionFlags};
+use super::values::share;
+use super::{RedactFlags, SelectionFlags, TargetFlags};
 use crate::query::scoring::Policy;
 
 /// `report`.
@@ -23,15 +23,9 @@ pub struct Report {
     /// The goal: at least this share of scored requests meets the SLO
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub min_attainment: Option<f64>,
-    /// TTFT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub ttft: Option<f64>,
-    /// TPOT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub tpot: Option<f64>,
-    /// Take the targets saved under this name
-    #[arg(long, value_name = "NAME")]
-    pub slo: Option<String>,
+    /// What requests are held to
+    #[command(flatten)]
+    pub targets: TargetFlags,
     /// Who counts: journal, offers or router
     #[arg(long, value_name = "WORD", value_parser = Policy::NAMES, default_value = "journal")]
     pub policy: String,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::target;
+use super::TargetFlags;
 
 /// `show`.
 #[derive(Debug, Args)]
@@ -21,15 +21,9 @@ pub struct Show {
     /// The diagnosis for people, or as data
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ShowFormat,
-    /// Hold it against the targets saved under this name
-    #[arg(long, value_name = "NAME")]
-    pub slo: Option<String>,
-    /// TTFT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub ttft: Option<f64>,
-    /// TPOT target, instead of the saved one
-    #[arg(long, value_name = "SECONDS", value_parser = target)]
-    pub tpot: Option<f64>,
+    /// What requests are held to
+    #[command(flatten)]
+    pub targets: TargetFlags,
 }
 
 /// How `show` answers.

@@ -33,7 +33,7 @@ impl Subcommand for Check {
     }
 
     fn targets(&self) -> Targets {
-        let mut targets = Targets::new(self.ttft, self.tpot);
+        let mut targets = self.targets.given();
         targets.ttfts.extend(self.limits.largest_of("ttft_s"));
         targets.tpots.extend(self.limits.largest_of("tpot_s"));
         targets
@@ -65,7 +65,12 @@ fn run(global: &Global, flags: &Check) -> Result<Exit> {
     let needs_targets =
         burn.is_some() || flags.limits.limits.iter().any(|limit| limit.figure == JudgedFigure::Attainment);
     let targets = if needs_targets {
-        Some(needed_targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?)
+        Some(needed_targets(
+            &connection,
+            flags.targets.slo.as_deref(),
+            flags.targets.ttft,
+            flags.targets.tpot,
+        )?)
     } else {
         None
     };

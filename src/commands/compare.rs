@@ -28,7 +28,7 @@ impl Subcommand for Compare {
     }
 
     fn targets(&self) -> Targets {
-        Targets::new(self.ttft, self.tpot)
+        self.targets.given()
     }
 }
 
@@ -38,7 +38,7 @@ fn run(global: &Global, flags: &Compare) -> Result<Exit> {
     let names = [flags.a.as_str(), flags.b.as_str()];
     let [a, b] = names;
     let sides = sides(side(&connection, a, teller)?, side(&connection, b, teller)?);
-    let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
+    let slo = targets(&connection, flags.targets.slo.as_deref(), flags.targets.ttft, flags.targets.tpot)?;
     let compared = compare(&mut connection, &sides, slo.as_ref())?;
     for ((letter, name), requests) in SCOPES.into_iter().zip(names).zip(compared.requests) {
         if requests == 0 {

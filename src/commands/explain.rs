@@ -34,7 +34,7 @@ impl Subcommand for Explain {
     }
 
     fn targets(&self) -> Targets {
-        Targets::new(self.ttft, self.tpot)
+        self.targets.given()
     }
 }
 
@@ -46,7 +46,8 @@ fn run(global: &Global, flags: &Explain) -> Result<Exit> {
     if flags.selection.by.is_some_and(|by| by != By::All) {
         return Err(Failure::usage("explain looks at one window: leave --by out").into());
     }
-    let targets = needed_targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
+    let targets =
+        needed_targets(&connection, flags.targets.slo.as_deref(), flags.targets.ttft, flags.targets.tpot)?;
     let policy = Policy::named(&flags.policy).context("the policy was checked")?;
 
     let now = Utc::now();

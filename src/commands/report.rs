@@ -32,7 +32,7 @@ impl Subcommand for Report {
     }
 
     fn targets(&self) -> Targets {
-        Targets::new(self.ttft, self.tpot)
+        self.targets.given()
     }
 }
 
@@ -50,7 +50,7 @@ fn run(global: &Global, flags: &Report) -> Result<Exit> {
     let redactor = redactor(&connection, &flags.privacy)?;
     let asked = ReportOptions {
         selection: flags.selection.asked(now)?,
-        targets: targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?,
+        targets: targets(&connection, flags.targets.slo.as_deref(), flags.targets.ttft, flags.targets.tpot)?,
         policy: Policy::named(&flags.policy).context("the policy was checked")?,
         goal: flags.min_attainment,
         bucket_s: flags.bucket,
@@ -103,9 +103,9 @@ fn command(flags: &Report) -> String {
         words.extend(value.map(|value| format!("--{name} {}", crate::text::shell_word(&value))));
     };
     flag("min-attainment", flags.min_attainment.map(|share| share.to_string()));
-    flag("ttft", flags.ttft.map(|ttft| ttft.to_string()));
-    flag("tpot", flags.tpot.map(|tpot| tpot.to_string()));
-    flag("slo", flags.slo.clone());
+    flag("ttft", flags.targets.ttft.map(|ttft| ttft.to_string()));
+    flag("tpot", flags.targets.tpot.map(|tpot| tpot.to_string()));
+    flag("slo", flags.targets.slo.clone());
     flag("policy", Some(flags.policy.clone()).filter(|policy| policy != "journal"));
     flag("bucket", flags.bucket.map(|bucket| bucket.to_string()));
     let selection = &flags.selection;

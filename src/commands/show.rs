@@ -28,7 +28,7 @@ impl Subcommand for Show {
     }
 
     fn targets(&self) -> Targets {
-        Targets::new(self.ttft, self.tpot)
+        self.targets.given()
     }
 }
 
@@ -44,7 +44,8 @@ fn run(global: &Global, flags: &Show) -> Result<Exit> {
             bail!("no request is called {:?}: a rid, a client id or the beginning of one is wanted", flags.id)
         }
         [only] => {
-            let slo = targets(&connection, flags.slo.as_deref(), flags.ttft, flags.tpot)?;
+            let slo =
+                targets(&connection, flags.targets.slo.as_deref(), flags.targets.ttft, flags.targets.tpot)?;
             let found = diagnose(&mut connection, only.terminal_id, slo.as_ref())?;
             match flags.format {
                 ShowFormat::Text => {
