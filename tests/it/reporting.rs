@@ -304,7 +304,7 @@ fn a_run_whose_output_was_not_counted_is_not_the_worst_stretch() {
             .replace("\"terminal\"", &format!("{more}, \"terminal\""))
     };
     let counted = |at: u32| {
-        let ttft_s = if (200..300).contains(&at) && at % 10 != 0 { 9 } else { 1 };
+        let ttft_s = if (200..300).contains(&at) && !at.is_multiple_of(10) { 9 } else { 1 };
         row("1790000000-a", at, &format!("\"ttft_s\": {ttft_s}, \"output_len\": 1"))
     };
     let uncounted = |at: u32| row("1790001000-b", at, "\"ttft_s\": 1, \"token_accounting\": \"unavailable\"");
