@@ -76,7 +76,7 @@ struct Selection {
 
 /// Which file the command line and the environment name.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Named {
+pub enum WhichFile {
     /// None is wanted.
     Nothing,
     /// This one, which must be there.
@@ -85,7 +85,7 @@ pub enum Named {
     Usual(Option<PathBuf>),
 }
 
-impl Named {
+impl WhichFile {
     /// What `--no-config`, else `--config`, else the environment say.
     pub fn by(
         is_unwanted: bool,
@@ -114,11 +114,11 @@ pub const VARIABLE: &str = "NARWHAL_JQ_CONFIG";
 /// # Errors
 /// When a file that must be there is not, cannot be read, or says what is none of its settings; in words, with the
 /// line.
-pub fn load(named: &Named) -> Result<Settings, Failure> {
+pub fn load(named: &WhichFile) -> Result<Settings, Failure> {
     let (path, is_wanted) = match named {
-        Named::Nothing | Named::Usual(None) => return Ok(Settings::default()),
-        Named::File(path) => (path, true),
-        Named::Usual(Some(path)) => (path, false),
+        WhichFile::Nothing | WhichFile::Usual(None) => return Ok(Settings::default()),
+        WhichFile::File(path) => (path, true),
+        WhichFile::Usual(Some(path)) => (path, false),
     };
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -248,17 +248,17 @@ mod tests {
             move |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         };
         let both = variable(&[(VARIABLE, "/v.toml"), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")]);
-        assert_eq!(Named::by(true, Some("f".into()), both), Named::Nothing);
-        assert_eq!(Named::by(false, Some("f".into()), both), Named::File("f".into()));
-        assert_eq!(Named::by(false, None, both), Named::File("/v.toml".into()));
-        let usual = |set| Named::by(false, None, variable(set));
-        let at = |path: &str| Named::Usual(Some(path.into()));
+        assert_eq!(WhichFile::by(true, Some("f".into()), both), WhichFile::Nothing);
+        assert_eq!(WhichFile::by(false, Some("f".into()), both), WhichFile::File("f".into()));
+        assert_eq!(WhichFile::by(false, None, both), WhichFile::File("/v.toml".into()));
+        let usual = |set| WhichFile::by(false, None, variable(set));
+        let at = |path: &str| WhichFile::Usual(Some(path.into()));
         let set: &[_] = &[(VARIABLE, ""), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")];
         assert_eq!(usual(set), at("/x/narwhal-jq/config.toml"));
         assert_eq!(
             usual(&[("XDG_CONFIG_HOME", "x"), ("HOME", "/h")]),
             at("/h/.config/narwhal-jq/config.toml")
         );
-        assert_eq!(usual(&[]), Named::Usual(None));
+        assert_eq!(usual(&[]), WhichFile::Usual(None));
     }
 }

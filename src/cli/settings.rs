@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use super::selection::Fallback;
 use super::{Color, Global, SelectionFlags};
 use crate::failure::Failure;
-use crate::settings::{Named, Settings, VARIABLE};
+use crate::settings::{Settings, VARIABLE, WhichFile};
 
 /// Where a setting comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,10 +39,10 @@ impl fmt::Display for Origin {
 }
 
 /// Which settings file a command line names, before it is parsed.
-pub(super) fn named(arguments: &[OsString]) -> Named {
+pub(super) fn named(arguments: &[OsString]) -> WhichFile {
     let is_unwanted =
         arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--no-config");
-    Named::by(is_unwanted, super::parse::value_of("--config", arguments), |name| std::env::var_os(name))
+    WhichFile::by(is_unwanted, super::parse::value_of("--config", arguments), |name| std::env::var_os(name))
 }
 
 /// Where the value of a flag comes from; `is_set` says whether the environment sets it to something.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use rusqlite::Connection;
 
-use self::writing::Plan;
+use self::writing::Exporting;
 use super::guard::refuse_input;
 use super::{Teller, lake, read_then_open, redactor, select, unread_selection};
 use crate::cli::export::Export;
@@ -72,7 +72,7 @@ fn run(global: &Global, flags: &Export) -> Result<Exit> {
         leave_out_rejects(&mut items, &mut bound, flags, teller)?;
     }
     let redactor = redactor.as_ref();
-    let plan = Plan { selection, items: &items, bound: &bound, redactor, teller };
+    let plan = Exporting { selection, items: &items, bound: &bound, redactor, teller };
     let written = match (&flags.dir, &flags.xlsx) {
         (Some(folder), _) => plan.to_folder(global, &mut connection, folder, flags)?,
         (None, Some(file)) => {

@@ -83,7 +83,7 @@ fn read(global: &Global, (paths, depth): (&[PathBuf], Depth), options: &Options)
     if let Some(message) = inputs::skipped_in_words(&skipped) {
         teller.note(&message);
     }
-    let mut progress = Progress::new(teller, &inputs);
+    let mut progress = LoadProgress::new(teller, &inputs);
     let summary = ingest(&global.db, &inputs, options, &signals.stop, &mut progress)
         .or_else(|error| interrupted(error, &signals))?;
     progress.bar.finish_and_clear();
@@ -112,7 +112,7 @@ fn read_on(
     let teller = Teller::new(global);
     let signals = interrupt::Signals::heed()?;
     teller.note("following, until Ctrl-C");
-    let mut progress = Progress::following(teller);
+    let mut progress = LoadProgress::following(teller);
     let summary = follow(&global.db, (paths, depth), options, &signals.stop, &mut progress)
         .or_else(|error| interrupted(error, &signals))?;
     progress.bar.finish_and_clear();
@@ -233,12 +233,12 @@ fn waiting(counters: &Counters) -> String {
 }
 
 /// A bar with bytes, rate and time left, when a terminal shows it.
-struct Progress {
+struct LoadProgress {
     bar: ProgressBar,
     teller: Teller,
 }
 
-impl Progress {
+impl LoadProgress {
     fn new(teller: Teller, inputs: &[Input]) -> Self {
         if teller.is_quiet || !io::stderr().is_terminal() {
             return Self { bar: ProgressBar::hidden(), teller };
@@ -279,7 +279,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the template is well formed")
 }
 
-impl Watcher for Progress {
+impl Watcher for LoadProgress {
     fn advanced(&mut self, bytes: u64) {
         self.bar.inc(bytes);
     }

@@ -17,14 +17,14 @@ use crate::query::run::{Sink, kept};
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Shows which share of a selection is done, once an answer takes longer than two seconds.
-pub(super) struct Progress {
+pub(super) struct AnswerProgress {
     bar: ProgressBar,
     started: Instant,
     is_shown: Cell<bool>,
     is_over: Cell<bool>,
 }
 
-impl Progress {
+impl AnswerProgress {
     pub(super) fn new(teller: Teller, name: &str) -> Self {
         let bar = if teller.is_quiet || !io::stderr().is_terminal() {
             ProgressBar::hidden()
@@ -75,7 +75,7 @@ const MAX_WAITING: usize = 10_000;
 
 /// The rows of an answer that is not there as a whole yet.
 pub(super) struct Waiting<'a> {
-    progress: &'a Progress,
+    progress: &'a AnswerProgress,
     sink: &'a mut dyn Sink,
     names: Vec<String>,
     rows: Vec<Vec<Value>>,
@@ -159,7 +159,7 @@ mod tests {
         {
             let bar = ProgressBar::hidden();
             let (is_shown, is_over) = (Cell::new(true), Cell::new(false));
-            let progress = Progress { bar, started: Instant::now(), is_shown, is_over };
+            let progress = AnswerProgress { bar, started: Instant::now(), is_shown, is_over };
             let mut seen = Seen::default();
             let (names, rows) = (Vec::new(), Vec::new());
             let mut waiting = Waiting { progress: &progress, sink: &mut seen, names, rows, waits: true };

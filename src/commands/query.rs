@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use rusqlite::Connection;
 
 use super::guard::refuse_input;
-use super::progress::Progress;
+use super::progress::AnswerProgress;
 use super::{
     Shown, Teller, open_to_read, read_then_open, redactor, select, tell_no_rows, unread_selection,
     write_answer,
@@ -110,7 +110,7 @@ fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     let caveats = caveats::of(&connection, query, &bound)?;
     let redactor = redactor(&connection, &ask.privacy)?;
     let sql = faster::statement(query, &selection);
-    let progress = Progress::new(teller, &query.name);
+    let progress = AnswerProgress::new(teller, &query.name);
     let open = || open_to_read(global);
     let question = Question {
         sql,

@@ -53,7 +53,7 @@ pub(super) struct Reading<'i, 'w, 'c> {
 }
 
 /// How far the reading of an input has come.
-struct Progress {
+struct ReadSoFar {
     path: String,
     file: Option<FileId>,
     source_id: Option<i64>,
@@ -189,7 +189,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         let from = resumption.map_or_else(Position::default, |from| from.position);
         self.watcher.skipped(from.offset);
         let resumed_at = *self.resumed_at.get_or_insert(from.offset);
-        let mut progress = Progress {
+        let mut progress = ReadSoFar {
             path,
             file,
             source_id,
@@ -212,7 +212,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
             self.counted = progress.counters;
             return Ok(None);
         };
-        let Progress { path, source_id, read, mut counters, .. } = progress;
+        let ReadSoFar { path, source_id, read, mut counters, .. } = progress;
         if let (Some(archive), Some(source_id), None) = (archive, source_id, &failure)
             && !self.is_stopped()
         {
@@ -241,7 +241,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
         &mut self,
         blocks: &mut Blocks<'_>,
         stream: Option<&AtomicUsize>,
-        progress: &mut Progress,
+        progress: &mut ReadSoFar,
     ) -> Result<Option<End>> {
         let mut end = (0, None);
         let mut is_marked = false;
@@ -277,7 +277,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     }
 
     /// From which byte on a block is wanted. Between two transactions another ingest may have read of the source.
-    fn beginning(&mut self, block: &Block, is_stream: bool, progress: &Progress) -> Result<Beginning> {
+    fn beginning(&mut self, block: &Block, is_stream: bool, progress: &ReadSoFar) -> Result<Beginning> {
         let from = block.offset();
         if !self.writer.connection().is_autocommit() {
             return Ok(Beginning::At(from));
@@ -298,7 +298,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     }
 
     /// Stores the lines of a block that end after this byte.
-    fn store(&mut self, block: &Block, from: u64, is_marked: bool, progress: &mut Progress) -> Result<()> {
+    fn store(&mut self, block: &Block, from: u64, is_marked: bool, progress: &mut ReadSoFar) -> Result<()> {
         if let Some(offset) = self.lost.take() {
             self.watcher.warn(&lost(self.input, offset, progress.committed.offset));
         }
@@ -328,7 +328,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     }
 
     /// Commits a full batch, and what is whole before the next bytes of a stream may let us wait.
-    fn commit_when_due(&mut self, may_wait: bool, progress: &mut Progress) -> Result<()> {
+    fn commit_when_due(&mut self, may_wait: bool, progress: &mut ReadSoFar) -> Result<()> {
         // All of a strict ingest is wanted or nothing.
         let is_full = !self.options.is_strict && self.sharing.lines + progress.batch >= BATCH_LINES;
         if is_full || may_wait {
@@ -343,7 +343,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     }
 
     /// Saves what was read last of an input, and where it is known by now.
-    fn finish(&mut self, is_marked: bool, progress: &mut Progress) -> Result<()> {
+    fn finish(&mut self, is_marked: bool, progress: &mut ReadSoFar) -> Result<()> {
         if progress.batch > 0 {
             let bytes = self.save(progress)?;
             self.watcher.advanced(bytes);
@@ -386,7 +386,7 @@ impl<'i, 'w, 'c> Reading<'i, 'w, 'c> {
     }
 
     /// Saves what was read since the last commit; so many bytes.
-    fn save(&mut self, progress: &mut Progress) -> Result<u64> {
+    fn save(&mut self, progress: &mut ReadSoFar) -> Result<u64> {
         let reached = sources::Reached {
             path: &progress.path,
             file: progress.file,

@@ -32,7 +32,7 @@ const HEADINGS: [&str; 2] = ["scope", "run"];
 pub(super) struct Layout {
     /// So many of the first columns are headings.
     pub(super) headings: usize,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<ColumnLayout>,
     /// How many columns stand in each of the lines that a row takes; one number where one line is enough.
     pub(super) bands: Vec<usize>,
     /// Whether each row is written as lines of a name and a value.
@@ -41,7 +41,7 @@ pub(super) struct Layout {
 
 /// A column: how wide it is, and how its cells are written.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+pub(super) struct ColumnLayout {
     /// The lines of its name.
     pub(super) name: Vec<String>,
     /// The width of the widest cell seen.
@@ -54,12 +54,12 @@ pub(super) struct Column {
 
 impl Layout {
     /// A layout with one line a row.
-    fn straight(headings: usize, columns: Vec<Column>) -> Self {
+    fn straight(headings: usize, columns: Vec<ColumnLayout>) -> Self {
         Self { headings, bands: vec![columns.len()], columns, is_turned: false }
     }
 
     /// With as many lines a row as the screen's width asks for, if those are few.
-    fn in_bands(headings: usize, mut columns: Vec<Column>, width: usize, most: usize) -> Option<Self> {
+    fn in_bands(headings: usize, mut columns: Vec<ColumnLayout>, width: usize, most: usize) -> Option<Self> {
         let mut bands = vec![0];
         let mut used = 0;
         for column in &mut columns {
@@ -101,9 +101,9 @@ impl Layout {
         width: Option<usize>,
         is_markdown: bool,
     ) -> Self {
-        let columns_of = |coarser: usize| -> Vec<Column> {
+        let columns_of = |coarser: usize| -> Vec<ColumnLayout> {
             let of = |(at, name): (usize, &String)| {
-                Column::of(name, sample.iter().map(|row| &row[at]), is_whole, coarser)
+                ColumnLayout::of(name, sample.iter().map(|row| &row[at]), is_whole, coarser)
             };
             names.iter().enumerate().map(of).collect()
         };
@@ -114,7 +114,7 @@ impl Layout {
         let wanted =
             (0..=leading).rev().find(|headings| *headings == 0 || is_worth(*headings, sample)).unwrap_or(0);
         let width = width.filter(|_| !sample.is_empty());
-        let fits = |columns: &[Column]| width.is_none_or(|width| width_of(columns) <= width);
+        let fits = |columns: &[ColumnLayout]| width.is_none_or(|width| width_of(columns) <= width);
         let leading = if sample.len() > MAX_LONE_HEADINGS && wanted < leading { wanted } else { leading };
         for coarser in 0..=MAX_COARSER {
             let mut columns = columns_of(coarser);
@@ -122,8 +122,8 @@ impl Layout {
                 if fits(&columns[headings..]) {
                     return Self::straight(headings, columns.split_off(headings));
                 }
-                let mut broken: Vec<Column> =
-                    columns[headings..].iter().map(Column::with_broken_name).collect();
+                let mut broken: Vec<ColumnLayout> =
+                    columns[headings..].iter().map(ColumnLayout::with_broken_name).collect();
                 if fits(&broken) {
                     let width = width.unwrap_or(usize::MAX);
                     widen(&mut broken, &columns[headings..], width);
@@ -133,13 +133,14 @@ impl Layout {
         }
         let columns = columns_of(0);
         for headings in [wanted, leading] {
-            let mut folded: Vec<Column> = columns[headings..].iter().map(Column::with_broken_name).collect();
+            let mut folded: Vec<ColumnLayout> =
+                columns[headings..].iter().map(ColumnLayout::with_broken_name).collect();
             if width.is_some_and(|width| fold_widest(&mut folded, width)) {
                 return Self::straight(headings, folded);
             }
         }
         let in_bands = |headings: usize| {
-            let broken = columns[headings..].iter().map(Column::with_broken_name).collect();
+            let broken = columns[headings..].iter().map(ColumnLayout::with_broken_name).collect();
             Self::in_bands(headings, broken, width?, MAX_BANDS)
         };
         if let Some(layout) = in_bands(wanted).or_else(|| in_bands(leading)) {
@@ -150,7 +151,7 @@ impl Layout {
 }
 
 /// Makes the widest text as narrow as the screen wants it; whether that is enough.
-fn fold_widest(columns: &mut [Column], width: usize) -> bool {
+fn fold_widest(columns: &mut [ColumnLayout], width: usize) -> bool {
     let missing = width_of(columns).saturating_sub(width);
     let widest = columns.iter_mut().filter(|column| !column.is_numeric).max_by_key(|column| column.cells);
     let Some(widest) = widest else { return false };
@@ -168,12 +169,12 @@ fn is_worth(headings: usize, sample: &[Vec<Cell>]) -> bool {
     sample.len() >= 2 * groups.len() && !is_again
 }
 
-fn width_of(columns: &[Column]) -> usize {
+fn width_of(columns: &[ColumnLayout]) -> usize {
     columns.iter().map(|column| column.width() + GAP).sum::<usize>().saturating_sub(GAP)
 }
 
 /// Gives names back their one line where there is room for it.
-fn widen(broken: &mut [Column], whole: &[Column], width: usize) {
+fn widen(broken: &mut [ColumnLayout], whole: &[ColumnLayout], width: usize) {
     for at in 0..broken.len() {
         let more = whole[at].width() - broken[at].width();
         if width_of(broken) + more <= width {
@@ -182,7 +183,7 @@ fn widen(broken: &mut [Column], whole: &[Column], width: usize) {
     }
 }
 
-impl Column {
+impl ColumnLayout {
     /// With so many decimals less than its numbers deserve.
     fn of<'c>(
         name: &str,

@@ -12,7 +12,7 @@ use rusqlite::types::ValueRef;
 use unicode_width::UnicodeWidthStr;
 
 use super::cell::Cell;
-use super::layout::{Column, GAP, Layout};
+use super::layout::{ColumnLayout, GAP, Layout};
 use super::moments::Moments;
 use super::numbers::Rounding;
 use super::screen;
@@ -143,7 +143,12 @@ impl<'w> Table<'w> {
     }
 
     /// Writes cells below each other, each at its place or as near to it as those before it leave.
-    fn write_line<S: AsRef<str>>(&mut self, indent: usize, columns: &[Column], cells: &[S]) -> Result<()> {
+    fn write_line<S: AsRef<str>>(
+        &mut self,
+        indent: usize,
+        columns: &[ColumnLayout],
+        cells: &[S],
+    ) -> Result<()> {
         let mut line = String::new();
         let (mut at, mut from) = (0, indent);
         for (column, cell) in columns.iter().zip(cells) {

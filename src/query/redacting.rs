@@ -60,7 +60,7 @@ impl Write for Learner {
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum ColumnRole {
     /// The tool's own words and the router's random ids.
     Kept,
     Path,
@@ -70,15 +70,15 @@ enum Column {
     Field(Role),
 }
 
-fn column_of(name: &str) -> Column {
+fn column_of(name: &str) -> ColumnRole {
     match name {
-        "run" | "rid" | "started_at" | "saved_at" | "wall" | "wall_basis" | "digest" => Column::Kept,
+        "run" | "rid" | "started_at" | "saved_at" | "wall" | "wall_basis" | "digest" => ColumnRole::Kept,
         "leg" | "metric" | "policy" | "miss" | "clock" | "state" | "build_certainty" | "admission_mode" => {
-            Column::Field(Role::Label)
+            ColumnRole::Field(Role::Label)
         }
-        "path" | "place" => Column::Path,
-        "scope" => Column::Scope,
-        name => Column::Field(role_of(name)),
+        "path" | "place" => ColumnRole::Path,
+        "scope" => ColumnRole::Scope,
+        name => ColumnRole::Field(role_of(name)),
     }
 }
 
@@ -86,7 +86,7 @@ fn column_of(name: &str) -> Column {
 pub struct Redacting<'r, S> {
     sink: S,
     redactor: &'r Redactor,
-    columns: Vec<Column>,
+    columns: Vec<ColumnRole>,
     names: Vec<String>,
     client: Option<usize>,
     /// The statement whose rows come sorted by what they do not show.
@@ -119,18 +119,18 @@ impl<'r, S: Sink> Redacting<'r, S> {
 
     /// Whether a column's text is another when it is shown.
     fn is_redacted(&self, at: usize) -> bool {
-        !matches!(self.columns[at], Column::Kept | Column::Field(Role::Label))
+        !matches!(self.columns[at], ColumnRole::Kept | ColumnRole::Field(Role::Label))
     }
 
     fn text(&self, at: usize, text: &str, client: Option<&str>) -> String {
         match self.columns[at] {
-            Column::Kept => text.to_owned(),
-            Column::Path => PATH.to_owned(),
-            Column::Scope if text.starts_with('/') => self.redactor.path(text),
-            Column::Scope => self.redactor.text_of_client(text, client).into_owned(),
-            Column::Field(Role::Client) => self.redactor.client(text),
-            Column::Field(Role::Label) if is_label(text) => text.to_owned(),
-            Column::Field(role) => match serde_json::from_str::<serde_json::Value>(text) {
+            ColumnRole::Kept => text.to_owned(),
+            ColumnRole::Path => PATH.to_owned(),
+            ColumnRole::Scope if text.starts_with('/') => self.redactor.path(text),
+            ColumnRole::Scope => self.redactor.text_of_client(text, client).into_owned(),
+            ColumnRole::Field(Role::Client) => self.redactor.client(text),
+            ColumnRole::Field(Role::Label) if is_label(text) => text.to_owned(),
+            ColumnRole::Field(role) => match serde_json::from_str::<serde_json::Value>(text) {
                 Ok(mut json) if json.is_object() || json.is_array() => {
                     self.redactor.field(&self.names[at], &mut json, client);
                     json.to_string()

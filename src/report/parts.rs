@@ -32,7 +32,7 @@ pub(super) fn source(queries: &[&str]) -> Markup {
 }
 
 /// A figure with its heading.
-pub(super) struct Figure<'f> {
+pub(super) struct Drawing<'f> {
     /// The identifiers of heading and caption are made of it.
     pub id: &'f str,
     pub title: &'f str,
@@ -45,7 +45,7 @@ pub(super) struct Figure<'f> {
     pub above: bool,
 }
 
-impl Figure<'_> {
+impl Drawing<'_> {
     pub(super) fn markup(self) -> Markup {
         let (heading, caption) = (format!("h-{}", self.id), format!("c-{}", self.id));
         // On paper a figure that is longer than a sheet is made smaller.

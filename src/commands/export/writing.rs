@@ -31,7 +31,7 @@ use crate::temporary;
 use crate::text::{PathText, counted};
 
 /// What is exported, and how.
-pub(super) struct Plan<'p> {
+pub(super) struct Exporting<'p> {
     pub(super) selection: &'p Selection,
     pub(super) items: &'p [Item],
     pub(super) bound: &'p [Vec<Bound>],
@@ -39,7 +39,7 @@ pub(super) struct Plan<'p> {
     pub(super) teller: Teller,
 }
 
-impl Plan<'_> {
+impl Exporting<'_> {
     /// Writes a file each, and what they come from beside them.
     pub(super) fn to_folder(
         &self,

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{BUCKET_S, PageInput, STROKES, Side, side_key};
 use crate::query::answer::Answer;
 use crate::query::compare::SCOPES;
-use crate::report::parts::{Figure, dense, details, source};
+use crate::report::parts::{Drawing, dense, details, source};
 use crate::report::plot::{Anchor, Line, Linear, Scale, Svg, Tone, attainment_floor, number, percent};
 use crate::report::words;
 use crate::report::words::{count, goal, share};
@@ -88,7 +88,7 @@ pub(super) fn curves(asked: &PageInput<'_>, sides: &[Side], band: f64) -> Markup
         }
         svg.text("50%", HEIGHT + 28.0, Anchor::Middle, "ti", r##"fill="#16191d""##, "offered, requests/s");
     });
-    let figure = Figure {
+    let figure = Drawing {
         id: "good",
         title,
         key: side_key(asked),

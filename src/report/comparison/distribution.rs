@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{PageInput, STROKES, Side, side_key};
 use crate::query::compare::SCOPES;
 use crate::report::figures::survey::OfEngine;
-use crate::report::parts::{Figure, source};
+use crate::report::parts::{Drawing, source};
 use crate::report::plot::{Distribution, Log, Svg, number};
 use crate::report::words::{goal, share, short_duration};
 
@@ -64,7 +64,7 @@ pub(super) fn distribution(asked: &PageInput<'_>, sides: &[Side], at: usize) -> 
         },
     );
     let within = if target_s.is_some() { within.collect::<Vec<_>>().join(", ") } else { String::new() };
-    Figure {
+    Drawing {
         id: ["cdf1", "cdf2"][at],
         title: &title,
         key: side_key(asked),

@@ -32,7 +32,7 @@ pub(in crate::report) struct Axis {
     pub raised_from_s: Option<i64>,
     /// Whether it is of wall time, all runs together.
     pub is_wall: bool,
-    pub columns: Vec<Column>,
+    pub columns: Vec<AxisColumn>,
     /// Runs that are not drawn: earlier ones, and those without a wall time on an axis of it.
     pub dropped: usize,
     /// What is drawn, a scope a bucket.
@@ -44,7 +44,7 @@ pub(in crate::report) struct Axis {
 
 /// A column.
 #[derive(Debug, Clone)]
-pub(in crate::report) struct Column {
+pub(in crate::report) struct AxisColumn {
     /// The run, by its place among the runs; none on an axis of wall time.
     pub run: Option<usize>,
     /// The number of its first bucket, from the run's zero or the epoch.
@@ -237,7 +237,7 @@ impl Axis {
         for (unix_s, scope) in starts {
             self.places.insert(scope, ((unix_s - first_s) / self.bucket_s) as usize);
         }
-        self.columns.push(Column {
+        self.columns.push(AxisColumn {
             run: None,
             first: first_s / self.bucket_s,
             buckets: ((last_s - first_s) / self.bucket_s) as usize + 1,
@@ -262,7 +262,7 @@ impl Axis {
                 self.places.insert(format!("{} +{rel_s:09}s", run.run), offset + (number - first) as usize);
             }
             let buckets = (last - first + 1) as usize;
-            self.columns.push(Column {
+            self.columns.push(AxisColumn {
                 run: Some(*at),
                 first: *first,
                 buckets,

@@ -133,7 +133,7 @@ const STRETCH_S: i64 = 600;
 fn worst_stretch(figures: &Figures) -> Option<Finding> {
     let axis = &figures.axis;
     // Without the stretches that nothing happened in.
-    let busy = |column: &super::axis::Column| {
+    let busy = |column: &super::axis::AxisColumn| {
         let buckets = &figures.series.buckets[column.offset..column.offset + column.buckets];
         buckets.iter().filter(|bucket| bucket.offered > 0).count()
     };
@@ -144,7 +144,7 @@ fn worst_stretch(figures: &Figures) -> Option<Finding> {
     }
     let scored: i64 = figures.series.buckets.iter().map(|bucket| bucket.scored).sum();
     let mut worst: Option<(f64, usize, i64, i64)> = None;
-    let is_unknown = |column: &super::axis::Column| {
+    let is_unknown = |column: &super::axis::AxisColumn| {
         figures.asked.policy != Policy::Router && column.run.is_some_and(|run| figures.is_unaccounted(run))
     };
     for column in axis.columns.iter().filter(|column| column.buckets >= 2 * length && !is_unknown(column)) {

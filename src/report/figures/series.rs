@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 
 use super::answers::{Answers, Reader};
-use super::axis::{Axis, Column};
+use super::axis::{Axis, AxisColumn};
 use super::survey::Survey;
 use super::{Run, STAGES, with_counts};
 use crate::query::answer::Row;
@@ -174,7 +174,7 @@ impl Series {
             return Ok(());
         }
         // As `throughput` counts them, which reads the wide rows for its tokens.
-        let columns: HashMap<i64, &Column> =
+        let columns: HashMap<i64, &AxisColumn> =
             axis.columns.iter().filter_map(|column| Some((runs[column.run?].run_id, column))).collect();
         let is_asked = axis.selected();
         reader.each(include_str!("../../../queries/report/ends.sql"), &axis.selection, |cells| {

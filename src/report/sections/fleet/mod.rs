@@ -9,7 +9,7 @@ use super::time::{Grid, hits};
 use crate::report::figures::Figures;
 use crate::report::figures::fleet::{ENGINE_ROWS, What};
 use crate::report::figures::series::Bucket;
-use crate::report::parts::{Figure, key, raw, source};
+use crate::report::parts::{Drawing, key, raw, source};
 use crate::report::plot::{Curve, Line, Linear, Panel, Panels, Scale, Tone, area, stepped};
 use crate::report::words;
 use crate::report::words::{count, many};
@@ -50,7 +50,7 @@ pub(super) fn markup(figures: &Figures, grid: &Grid) -> Markup {
     let applied = fleet.decisions.iter().filter(|mark| mark.is_applied).count();
     html! {
         span id="fleet" {}
-        (Figure {
+        (Drawing {
             id: "outages",
             title: "Engines out of service, floor breaches and controller decisions",
             key: legend(),
@@ -133,7 +133,7 @@ fn failed_panel(figures: &Figures) -> Panel {
     let scale = Linear::counts_to(most);
     let down = |value: f64| scale.down(value, FAILED_PX);
     let columns = |read: &dyn Fn(&Bucket) -> f64| -> Vec<Vec<Option<f64>>> {
-        let of = |column: &crate::report::figures::axis::Column| {
+        let of = |column: &crate::report::figures::axis::AxisColumn| {
             let buckets = &figures.series.buckets[column.offset..column.offset + column.buckets];
             buckets.iter().map(|bucket| Some(down(read(bucket)))).collect()
         };

@@ -6,7 +6,7 @@ use super::{METRICS, NAMES};
 use crate::report::figures::Figures;
 use crate::report::figures::fleet::natural;
 use crate::report::figures::survey::OfEngine;
-use crate::report::parts::{Figure, dense, details, key, key_line, source};
+use crate::report::parts::{Drawing, dense, details, key, key_line, source};
 use crate::report::plot::{Anchor, Distribution, Line, Log, Scale, Svg, number, percent};
 use crate::report::words;
 use crate::report::words::{count, duration, maybe_duration, plain, share, short_duration};
@@ -43,7 +43,7 @@ pub(super) fn distribution(figures: &Figures, at: usize) -> Markup {
         entries.push(key_line(Line::Away, 1.8, "5 2", &name));
     }
     let left_out = engines_with_values(figures, at).saturating_sub(lines.len());
-    let figure = Figure {
+    let figure = Drawing {
         id,
         title: &title,
         key: key("", &entries),

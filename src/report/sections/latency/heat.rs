@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::figures::Figures;
 use crate::report::figures::survey::{CELLS_ACROSS, CELLS_DOWN};
-use crate::report::parts::{Figure, dense, details, key, key_area};
+use crate::report::parts::{Drawing, dense, details, key, key_area};
 use crate::report::plot::{Anchor, Line, Log, Scale, Svg, Tone, percent};
 use crate::report::words::{count, plain, share, short_duration};
 
@@ -150,7 +150,7 @@ pub(super) fn heat(figures: &Figures) -> Markup {
         @if figures.targets().is_some() { "Cell edges are multiples of the SLO, so the box is exact. " }
         "What lies beyond the edges is in the border cells."
     };
-    let figure = Figure {
+    let figure = Drawing {
         id: "heat",
         title,
         key: key("", &entries),

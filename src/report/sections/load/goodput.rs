@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::figures::Figures;
 use crate::report::figures::load::Band;
-use crate::report::parts::{Figure, dense, details, source};
+use crate::report::parts::{Drawing, dense, details, source};
 use crate::report::plot::{Anchor, Line, Linear, Scale, Svg, Tone, attainment_floor, number, percent};
 use crate::report::words;
 use crate::report::words::{count, goal, many, maybe_share, plain, share};
@@ -44,7 +44,7 @@ pub(super) fn goodput(figures: &Figures) -> Markup {
         @if !figures.axis.is_wall { "A bucket that a run ends in counts with the rate left to it. " }
         (source(&sources))
     };
-    let figure = Figure { id: "good", title, key: html! {}, height: 272.0, picture, caption, above: false };
+    let figure = Drawing { id: "good", title, key: html! {}, height: 272.0, picture, caption, above: false };
     let heads = [
         ("Requests/s", false),
         ("Buckets", false),

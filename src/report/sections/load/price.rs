@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::figures::Figures;
 use crate::report::figures::survey::{FEWEST_PRICED, PriceBand};
-use crate::report::parts::{Figure, dense, details, key, key_area, key_line, source};
+use crate::report::parts::{Drawing, dense, details, key, key_area, key_line, source};
 use crate::report::plot::{Anchor, Line, Log, Scale, Svg, Tone, number, percent};
 use crate::report::words::{count, duration, many, plain, short_duration};
 
@@ -37,7 +37,7 @@ pub(super) fn price(figures: &Figures) -> Markup {
         key_line(Line::Ink, 1.2, "2 3", "as priced"),
     ];
     entries.extend(figures.targets().map(|_| key_line(Line::Slo, 1.3, "4 3", "SLO")));
-    let figure = Figure {
+    let figure = Drawing {
         id: "price",
         title,
         key: key("", &entries),

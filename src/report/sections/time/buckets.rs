@@ -9,7 +9,7 @@ use crate::report::words::{WallDetail, plain};
 
 /// What is read off the buckets of each column.
 pub(super) fn by_column<T>(figures: &Figures, read: impl Fn(&Bucket) -> T) -> Vec<Vec<T>> {
-    let of = |column: &crate::report::figures::axis::Column| {
+    let of = |column: &crate::report::figures::axis::AxisColumn| {
         figures.series.buckets[column.offset..column.offset + column.buckets].iter().map(&read).collect()
     };
     figures.axis.columns.iter().map(of).collect()
@@ -81,7 +81,7 @@ pub(in crate::report::sections) fn hits(
     figures: &Figures,
     told: impl Fn(&Figures, &Bucket) -> String,
 ) -> Vec<Vec<Hit>> {
-    let of = |column: &crate::report::figures::axis::Column| {
+    let of = |column: &crate::report::figures::axis::AxisColumn| {
         let mut hits: Vec<Hit> = Vec::new();
         let mut idle_from = None;
         for number in 0..column.buckets {

@@ -6,7 +6,7 @@ use super::buckets::{areas, bands, hits, lines};
 use super::grid::Grid;
 use crate::report::figures::Figures;
 use crate::report::figures::series::{Bucket, Percentiles};
-use crate::report::parts::{Figure, key, key_area, key_line, source};
+use crate::report::parts::{Drawing, key, key_area, key_line, source};
 use crate::report::plot::{Curve, Line, Log, Panel, Panels, Rule, Scale, Tone};
 use crate::report::words::{duration, plain, short_duration};
 
@@ -47,7 +47,7 @@ pub(super) fn figure(figures: &Figures, grid: &Grid) -> Markup {
     ];
     entries.extend(slo.map(|_| key_line(Line::Slo, 1.3, "4 3", "SLO")));
     entries.push(key_area(Tone::Hatch, 1.0, "none to measure"));
-    Figure {
+    Drawing {
         id: "lat",
         title: "Latency of completed requests, and waits of all",
         key: key("", &entries),

@@ -6,7 +6,7 @@ use super::buckets::{areas, bands, hits, lines};
 use super::grid::Grid;
 use crate::report::figures::Figures;
 use crate::report::figures::series::Bucket;
-use crate::report::parts::{Figure, key, key_area, key_line, key_tone, source};
+use crate::report::parts::{Drawing, key, key_area, key_line, key_tone, source};
 use crate::report::plot::{Curve, Line, Linear, Panel, Panels, Rule, Scale, Tone, attainment_floor};
 use crate::report::words;
 use crate::report::words::{goal, plain, rate, share};
@@ -72,7 +72,7 @@ pub(super) fn figure(figures: &Figures, grid: &Grid) -> Markup {
         ]
     };
     let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
-    Figure {
+    Drawing {
         id: "out",
         title: "Attainment, load and losses",
         key: html! { @for key in keys { (key) } },
