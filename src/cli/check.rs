@@ -40,7 +40,7 @@ pub struct Check {
     /// What requests are held to
     #[command(flatten)]
     pub targets: TargetFlags,
-    /// Who counts for the attainment: journal, offers or router
+    /// Who counts for the attainment: journal, offers or router [default: journal]
     #[arg(long, value_name = "WORD", value_parser = crate::query::scoring::Policy::NAMES)]
     pub policy: Option<String>,
 }
