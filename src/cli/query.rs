@@ -25,7 +25,7 @@ pub struct Ask {
     #[arg(long, global = true, conflicts_with_all = ["redact", "output"], help_heading = "Answer")]
     pub sql: bool,
     /// With --sql: print it for an engine that reads a lake (`export lake`, docs/asking-a-lake.md)
-    #[arg(long = "for", global = true, requires = "sql", value_name = "ENGINE", help_heading = "Answer")]
+    #[arg(long = "for", global = true, value_name = "ENGINE", help_heading = "Answer")]
     pub engine: Option<SqlEngine>,
     /// Work out so many scopes of a large answer at once [default: as many as there are processors, 4 at most]
     #[arg(long, global = true, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Answer")]

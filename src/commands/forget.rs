@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use super::guard::Guard;
 use super::{Teller, interrupt, lake, open_to_read};
 use crate::cli::forget::Forget;
 use crate::cli::{Global, Subcommand};
@@ -193,6 +194,7 @@ fn forget(
 
 /// Exports the runs into a lake, and makes sure that they are there.
 fn move_out(connection: &Connection, folder: &Path, chosen: &[Candidate], teller: Teller) -> Result<Moved> {
+    Guard::of(connection)?.refuse_journals_in(folder)?;
     let moved = moving::move_out(connection, folder, &ids(chosen))?;
     lake::tell(&moved.report, folder, teller);
     teller.note(&format!(

@@ -17,11 +17,14 @@ use crate::journal::compression::unpacked;
 use crate::journal::lines::FINGERPRINT_LEN;
 use crate::journal::names::journal_of;
 use crate::journal::traces;
+use crate::lake::VIEWS;
+use crate::lake::manifest::MANIFEST;
 use crate::output::made::Made;
 use crate::output::place::Place;
 use crate::output::target::Target;
 use crate::store;
 use crate::store::archives::Archive;
+use crate::store::lake::Table;
 use crate::store::sources::{self, FileId, Source};
 use crate::text::PathText;
 
@@ -52,6 +55,32 @@ impl<'c> Guard<'c> {
         let Some(shown) = file else { return Target::open(None) };
         let place = self.place(shown)?;
         Target::at(place, shown, Some(refuse_journal))
+    }
+
+    /// Refuses a lake in which a journal stands where files are replaced; Parquet is none.
+    pub(super) fn refuse_journals_in(&self, lake: &Path) -> Result<()> {
+        if !lake.join(MANIFEST).exists() {
+            // There is no lake, and nothing that is replaced.
+            return Ok(());
+        }
+        let tables = Table::DAILY.into_iter().chain(Table::WHOLE).map(Table::name);
+        let mut folders: Vec<PathBuf> = tables.chain([VIEWS]).map(|name| lake.join(name)).collect();
+        while let Some(folder) = folders.pop() {
+            if !folder.is_dir() {
+                continue;
+            }
+            let cannot = || format!("cannot read the folder {}", folder.as_text());
+            for entry in fs::read_dir(&folder).with_context(cannot)? {
+                let entry = entry.with_context(cannot)?;
+                let kind = entry.file_type().with_context(cannot)?;
+                if kind.is_dir() {
+                    folders.push(entry.path());
+                } else if !kind.is_file() || !is_parquet(&entry.path()) {
+                    self.place(&entry.path())?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What a path leads to, unless it must stay.
@@ -140,6 +169,10 @@ impl<'c> Guard<'c> {
             _ => Ok(()),
         }
     }
+}
+
+fn is_parquet(path: &Path) -> bool {
+    File::open(path).is_ok_and(|mut file| first_bytes(&mut file, 4) == b"PAR1")
 }
 
 const READ: &str = "a journal that was read into the database";

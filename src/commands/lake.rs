@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::guard::refuse_input;
+use super::guard::{Guard, refuse_input};
 use super::{Teller, open_to_read, read_then_open, redactor, select};
 use crate::cli::export::Export;
 use crate::cli::lake::Lake;
@@ -43,6 +43,7 @@ pub(super) fn export(global: &Global, flags: &Export) -> Result<Exit> {
     let (exit, Some(mut connection)) = read_then_open(global, &flags.ingest)? else {
         return Ok(Exit::Interrupted);
     };
+    Guard::of(&connection)?.refuse_journals_in(folder)?;
     refuse_input(Some(&folder.join(MANIFEST)), flags.privacy.key.as_deref(), "the key, too")?;
     // What is to be kept or handed on as a whole is cut by nobody but its reader.
     let selection = select(&mut connection, &flags.selection.only_given(), teller)?;

@@ -90,7 +90,17 @@ fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     check_by(query, &chosen)?;
     let selection = select(&mut connection, &chosen, teller)?;
     let bound = params::bind(&connection, query, |name| ask.asked.value(name).cloned())?;
+    if ask.engine.is_some() && !ask.sql {
+        let why = "--for names the engine that a statement is printed for: give --sql, too";
+        return Err(Failure::usage(why).into());
+    }
     if ask.sql {
+        // Its parser does not see a conflict of flags on both sides of the query's name.
+        if ask.output.output.is_some() || ask.privacy.redact || ask.intervals {
+            let why =
+                "--sql prints the statement, and -o, --redact and --intervals are about its answer: take one";
+            return Err(Failure::usage(why).into());
+        }
         let statement = match ask.engine {
             Some(engine) => {
                 if query.file.is_some() {

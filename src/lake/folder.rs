@@ -23,7 +23,7 @@ use crate::text::PathText;
 const NEW: &str = ".new";
 
 /// Where the statements for engines are.
-pub(super) const VIEWS: &str = "views";
+pub const VIEWS: &str = "views";
 
 /// A lake that this process alone writes into.
 #[derive(Debug)]

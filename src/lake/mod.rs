@@ -24,4 +24,5 @@ pub mod moving;
 mod reader;
 pub mod views;
 
+pub use self::folder::VIEWS;
 pub use crate::store::lake::run_key;

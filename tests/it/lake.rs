@@ -380,6 +380,31 @@ fn what_is_no_lake_or_another_one_or_in_use_is_refused_with_the_way_out() {
 }
 
 #[test]
+fn issue_13_1_a_journal_that_stands_in_a_lake_is_not_replaced() {
+    let lab = loaded();
+    let journal = fixture("given/five.jsonl");
+    export(&lab, "lake");
+    let part = files(&lab.path("lake")).into_keys().find(|name| name.starts_with("terminals/")).unwrap();
+    for name in ["views/duckdb.sql", "runs/part-00000.parquet", &part] {
+        let path = format!("lake/{name}");
+        let before = fs::read(lab.path(&path)).unwrap();
+        lab.write(&path, &journal);
+        let run = lab.run(&["export", "lake", "--dir", "lake"]).exits(2);
+        assert!(run.stderr.contains("name another file"), "{}", run.stderr);
+        lab.run(&["forget", "--run", &a_run(&lab), "--into", "lake"]).exits(2);
+        assert!(fs::read(lab.path(&path)).unwrap() == journal, "{path} was replaced");
+        fs::write(lab.path(&path), before).unwrap();
+    }
+    // What is no journal is written anew, and a journal beside the tables stays where it is.
+    lab.write("lake/views/duckdb.sql", "mine");
+    fs::create_dir(lab.path("lake/journals")).unwrap();
+    lab.write("lake/journals/five.jsonl", &journal);
+    export(&lab, "lake");
+    assert_ne!(fs::read(lab.path("lake/views/duckdb.sql")).unwrap(), b"mine");
+    assert!(fs::read(lab.path("lake/journals/five.jsonl")).unwrap() == journal);
+}
+
+#[test]
 fn a_check_finds_what_was_changed_and_an_export_writes_it_anew() {
     let lab = loaded();
     export(&lab, "lake");

@@ -95,6 +95,17 @@ fn a_wrong_engine_is_told_which_there_are() {
 }
 
 #[test]
+fn flags_of_a_statement_are_seen_on_either_side_of_the_name_of_the_query() {
+    let lab = lab();
+    let printed = lab.run(&["query", "outcomes", "--sql", "--for", "duckdb"]).exits(0).stdout;
+    assert_eq!(lab.run(&["query", "--sql", "outcomes", "--for", "duckdb"]).exits(0).stdout, printed);
+    for flags in [&["-o", "answer"][..], &["--redact"], &["--intervals"]] {
+        let run = lab.run(&[&["query", "--sql", "outcomes"], flags].concat()).exits(2);
+        assert!(run.stdout.is_empty() && run.stderr.contains("--sql"), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn a_selection_of_nothing_is_written_for_engines_too() {
     let lab = lab();
     for engine in ENGINES {
