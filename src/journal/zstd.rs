@@ -126,6 +126,13 @@ impl<R: Read> Frames<R> {
         if let Some(window) = window(head).filter(|window| *window > 1 << MAX_WINDOW_LOG) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, too_large(window)));
         }
+        if let Some(id) = dictionary(head) {
+            let why = format!(
+                "the archive was made with a dictionary, number {id}: \
+                 `zstd -D DICTIONARY -dc FILE | narwhal-jq ingest -` reads it"
+            );
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         self.is_inside = true;
         Ok(true)
     }
@@ -164,6 +171,20 @@ fn damaged(code: usize) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, get_error_name(code))
 }
 
+/// The number of the dictionary that a frame needs, from its header (RFC 8878, 3.1.1.1.3).
+fn dictionary(head: &[u8]) -> Option<u64> {
+    let descriptor = *head.strip_prefix(&MAGIC)?.first()?;
+    let from = if descriptor & 0x20 == 0 { 6 } else { 5 };
+    let number = le(head.get(from..)?, [0, 1, 2, 4][usize::from(descriptor & 3)])?;
+    (number != 0).then_some(number)
+}
+
+/// The number that so many bytes say, the last ones the highest.
+fn le(bytes: &[u8], len: usize) -> Option<u64> {
+    let bytes = bytes.get(..len)?;
+    Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+}
+
 /// The window of a frame, in bytes, from its header (RFC 8878, 3.1.1.1).
 fn window(head: &[u8]) -> Option<u64> {
     if !head.starts_with(&MAGIC) {
@@ -178,15 +199,11 @@ fn window(head: &[u8]) -> Option<u64> {
     }
     let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
     let size = head.get(5 + dictionary..)?;
-    let le = |len: usize| {
-        let bytes = size.get(..len)?;
-        Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
-    };
     match descriptor >> 6 {
-        0 => le(1),
-        1 => le(2).map(|size| size + 256),
-        2 => le(4),
-        _ => le(8),
+        0 => le(size, 1),
+        1 => le(size, 2).map(|size| size + 256),
+        2 => le(size, 4),
+        _ => le(size, 8),
     }
 }
 

@@ -157,6 +157,30 @@ fn issue_13_7_zstd_frames_to_be_skipped_are_and_what_pzstd_writes_is_read() {
 }
 
 #[test]
+fn issue_13_7_a_dictionary_that_is_missing_is_named_with_the_way_out() {
+    let test = "issue_13_7_a_dictionary_that_is_missing_is_named_with_the_way_out";
+    if !has_program(test, "zstd") {
+        return;
+    }
+    let journal = fixture("0.7.0-mixed-part.jsonl");
+    let lab = Lab::new();
+    lab.write("plain", &journal);
+    let script = "split -n 40 plain part && zstd -q --train part* --maxdict=4096 --dictID=4711 -o words && \
+                  zstd -q -D words plain -o j.zst";
+    let made = Command::new("sh").args(["-c", script]).current_dir(lab.path("")).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    assert!(!given_by(&lab, "zstd", &["-dcq"], "j.zst").1);
+    let run = lab.run(&["ingest", "j.zst"]).exits(1).says("made with a dictionary, number 4711");
+    let way_out = "zstd -D DICTIONARY -dc FILE | narwhal-jq ingest -";
+    assert!(run.stderr.contains(way_out), "{}", run.stderr);
+    let script = way_out.replace("DICTIONARY", "words").replace("FILE", "j.zst").replace("narwhal-jq", "$0");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_narwhal-jq")]).current_dir(lab.path(""));
+    assert!(shell.env_remove("NARWHAL_JQ_DB").status().unwrap().success());
+    assert_eq!(stored(&lab), (lines(&journal), 0));
+}
+
+#[test]
 fn issue_13_7_zero_bytes_after_zstd_frames_are_a_note_as_after_gzip() {
     let test = "issue_13_7_zero_bytes_after_zstd_frames_are_a_note_as_after_gzip";
     if !has_program(test, "dd") {
