@@ -1,15 +1,23 @@
 //! The flags that choose what a question is asked of, the same for every command that answers one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use crate::failure::Failure;
+use crate::journal::files;
 use crate::selection::{By, Choice, time};
 use crate::text::PathText;
+
+/// A path as it is stored, or typed as messages show it: also one that is not UTF-8.
+fn glob() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new()
+        .map(|glob| glob.into_string().unwrap_or_else(|glob| files::to_text(Path::new(&glob))))
+}
 
 /// What a question is asked of. Without any, every run by itself.
 #[derive(Debug, Clone, Default, Args)]
@@ -23,7 +31,7 @@ pub struct SelectionFlags {
     #[arg(long, global = true, value_name = "VERSION")]
     pub release: Vec<String>,
     /// Runs met in journals whose path matches, or whose name does where there is no `/`; may be repeated
-    #[arg(long, global = true, value_name = "GLOB")]
+    #[arg(long, global = true, value_name = "GLOB", value_parser = glob())]
     pub source: Vec<String>,
     /// From this wall time on: 14:05 (today, local time), "2026-11-29 14:05", 2026-11-29T14:05Z, yesterday, or
     /// an age such as 90s, 5m, 2h, 7d

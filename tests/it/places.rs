@@ -430,6 +430,14 @@ fn point_14_names_that_are_not_utf_8_are_found_and_known() {
     assert_eq!(status.stdout.matches("  read").count(), 3, "{}", status.stdout);
     let verify = lab.run(&["verify"]).exits(0);
     assert_eq!(verify.stderr, "", "all of them are found");
+    // Chosen as the shell gives them, as a pattern of it, and as they are shown.
+    for glob in [&b"caf\xe9.jsonl"[..], b"logs/caf\xe9.jsonl", b"*f\xe9.*", b"caf\\xE9.jsonl"] {
+        let mut command = lab.command(&["query", "runs", "--format", "csv", "--source"]);
+        let output = command.arg(OsStr::from_bytes(glob)).output().unwrap();
+        let runs = text(&output.stdout);
+        let runs: Vec<&str> = runs.lines().skip(1).filter_map(|row| row.split(',').next()).collect();
+        assert_eq!(runs, ["1795977930-56e568d1"], "{}: {output:?}", String::from_utf8_lossy(glob));
+    }
     lab.run(&["rejects", "retry"]).exits(0).says("3 retried, 3 still rejected");
     lab.run(&["forget", "--run", "1795977930-56e568d1"]).exits(0);
     let undo = lab.run(&["forget", "--undo", "1795977930-56e568d1"]).exits(0);
