@@ -28,6 +28,9 @@ use crate::store;
 /// several, and what is whole is being committed. A later one ends the program at once.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// No line takes so long.
+const A_LINE: Duration = Duration::from_secs(1);
+
 /// What asks a program to end.
 const ASKING: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 
@@ -36,7 +39,7 @@ const ENDING: [i32; 10] =
     [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF, SIGXCPU];
 
 /// The signals that end the program.
-pub(super) fn ending() -> Vec<i32> {
+fn ending() -> Vec<i32> {
     heeded(&ENDING)
 }
 
@@ -73,7 +76,7 @@ fn on_signal(signals: &[i32], mut act: impl FnMut(i32) + Send + 'static) -> Resu
 const CANNOT_WATCH: &str = "cannot watch for Ctrl-C";
 
 /// Has each of these signals set a flag.
-pub(super) fn note_signals(signals: &[i32], flag: &Arc<AtomicBool>) -> Result<()> {
+fn note_signals(signals: &[i32], flag: &Arc<AtomicBool>) -> Result<()> {
     for signal in signals {
         signal_hook::flag::register(*signal, Arc::clone(flag)).context(CANNOT_WATCH)?;
     }
@@ -96,6 +99,24 @@ pub(super) fn end_on_signal() -> Result<()> {
         std::process::exit(Exit::Interrupted as i32);
     })?;
     Ok(())
+}
+
+/// From now on a signal is remembered, for who looks at it line by line. Whoever waits for a stream that nobody writes
+/// to does not look: it is ended as by [`end_on_signal`].
+pub(super) fn stop_on_signal(ended: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&is_stopped);
+    let watched = on_signal(&ending(), move |_| {
+        stop.store(true, Ordering::Relaxed);
+        thread::sleep(A_LINE);
+        target::abandon();
+        ended();
+        std::process::exit(Exit::Interrupted as i32);
+    })?;
+    if watched.is_none() {
+        note_signals(&ending(), &is_stopped)?;
+    }
+    Ok(is_stopped)
 }
 
 /// From now on a signal is remembered, and interrupts what SQLite is doing: its statement fails, and the

@@ -5,8 +5,6 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 
@@ -50,8 +48,7 @@ fn write(global: &Global, teller: Teller, flags: &Redact, output: &Path) -> Resu
     let inputs = find_inputs(teller, &flags.journals)?;
     refuse_to_overwrite(&inputs, flags.key.as_deref(), output)?;
     let key = flags.key.as_deref().map_or_else(Key::random, Key::from_file)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    interrupt::note_signals(&interrupt::ending(), &stop)?;
+    let stop = interrupt::stop_on_signal(move || teller.error("interrupted: nothing was written"))?;
     let mut target = open_target(global, output)?;
     let report = redact(&inputs, key, target.writer(), &stop)
         .with_context(|| format!("cannot make {}", output.as_text()))?;

@@ -247,6 +247,29 @@ fn point_11_an_undo_that_waits_for_the_database_heeds_a_signal() {
 }
 
 #[test]
+fn point_11_a_redaction_that_waits_for_a_pipe_heeds_a_signal() {
+    for inputs in [&["pipe"][..], &["j.jsonl", "pipe"], &["-"]] {
+        let lab = Lab::new();
+        lab.write("j.jsonl", journal());
+        make_pipe(&lab, "pipe");
+        let mut command = lab.command(&[&["redact"], inputs, &["-o", "out.jsonl"]].concat());
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        // As long as this is open nobody ends the stream.
+        let stream = child.stdin.take();
+        let started = Instant::now();
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        drop(stream);
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        assert!(started.elapsed() < Duration::from_secs(10), "{inputs:?}");
+        assert_eq!(text(&output.stderr), "error: interrupted: nothing was written\n");
+        assert_eq!(names(&lab), [b"j.jsonl".to_vec(), b"pipe".to_vec()], "{inputs:?}");
+    }
+}
+
+#[test]
 fn point_13_a_missing_temporary_folder_is_done_without() {
     let lab = Lab::new();
     lab.write("j.jsonl", journal());
