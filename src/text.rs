@@ -139,8 +139,8 @@ pub fn full(real: f64) -> String {
 }
 
 /// What a figure of a window is no promise of.
-pub const SPEAKS_FOR: &str =
-    "speaks for conditions as in this window; a burst or outage that it did not contain is not in it";
+pub const SPEAKS_FOR: &str = "speaks for conditions as in this window; a burst or outage that it did not contain is not in it, and with fewer \
+     than about 8 ups and downs in it the interval is too narrow";
 
 /// A count with its thousands apart.
 pub fn grouped(count: u64) -> String {

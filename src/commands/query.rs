@@ -185,7 +185,7 @@ fn run(global: &Global, ask: &Ask) -> Result<Exit> {
     if measures.is_some() && rows > 0 {
         teller.note(
             "the intervals (95 %) speak for conditions as in these windows; a burst or outage that they did not contain \
-             is not in them",
+             is not in them, and with fewer than about 8 ups and downs in a window they are too narrow",
         );
     }
     Ok(exit)

@@ -283,12 +283,17 @@ fn run_try(global: &Global, flags: &Try, teller: Teller) -> Result<Exit> {
 /// Says of the attainment that rests on the fewest independent requests how few they are.
 fn thin(tried: &[Tried]) -> Option<String> {
     let shares = tried.iter().filter_map(|tried| Some((tried, tried.attainment?)));
-    let thin = shares.filter(|(_, share)| share.is_thin() && share.rests_on() > 0.0);
+    let thin: Vec<_> = shares.filter(|(_, share)| share.is_thin() && share.rests_on() > 0.0).collect();
+    let others = match thin.len() {
+        0 | 1 => String::new(),
+        2 => "; 1 other row rests on few, too".to_owned(),
+        many => format!("; {} other rows rest on few, too", many - 1),
+    };
     let (Tried { scope, ttft_s, tpot_s, .. }, share) =
-        thin.min_by(|(_, one), (_, other)| one.rests_on().total_cmp(&other.rests_on()))?;
+        thin.into_iter().min_by(|(_, one), (_, other)| one.rests_on().total_cmp(&other.rests_on()))?;
     let words = weight::in_words(&share, Outcomes::MET);
     Some(format!(
-        "{scope}, TTFT {} s, TPOT {} s: {}{words}",
+        "{scope}, TTFT {} s, TPOT {} s: {}{words}{others}",
         rounded(*ttft_s),
         rounded(*tpot_s),
         counted(share.rows, "request")

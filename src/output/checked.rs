@@ -27,7 +27,8 @@ pub fn write_text(out: &mut dyn Write, checked: &Checked, width: Option<usize>) 
     writeln(&escaped(&ages(checked)), 2)?;
     if checked.findings.iter().any(|finding| finding.measured.is_some()) {
         writeln(
-            "the intervals speak for conditions as in this window; a burst or outage that it did not contain is not in them",
+            "the intervals speak for conditions as in this window; a burst or outage that it did not contain is not in \
+             them, and with fewer than about 8 ups and downs in it they are too narrow",
             2,
         )?;
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::query::compare::{Comparison, Family, Pair};
 use crate::query::figures::Figure;
-use crate::statistics::Verdict;
+use crate::statistics::{Verdict, evidence};
 use crate::text::{self, escaped, grouped, many, short, wrapped};
 
 /// So many figures stand on the first screen, if it has room for them; the rest with `--all`.
@@ -66,7 +66,11 @@ fn write_with(
     }
     writeln!(out)?;
     writeln!(out, "{}", wrapped(&sentence(comparison), WIDTH, 0))?;
-    let found = comparison.figures.found();
+    let mut found = comparison.figures.found();
+    if max_shown.is_some() {
+        // They are named below, and say nothing.
+        found.retain(|pair| !pair.lacks_accounting);
+    }
     if let Some(text) = attainment(comparison, &found[..found.len().min(max_shown.unwrap_or(MAX_SHOWN))]) {
         writeln!(out, "{}", wrapped(&text, WIDTH, 0))?;
     }
@@ -111,6 +115,12 @@ fn judged(family: &Family) -> String {
         (_, 0) => {}
         (0, maybe) => text.push_str(&format!("; {maybe} would, taken alone, which may be chance")),
         (_, maybe) => text.push_str(&format!("; {maybe} more may be chance")),
+    }
+    let lacking = family.pairs.iter().filter(|pair| pair.lacks_accounting && pair.differs()).count();
+    if lacking > 0 {
+        text.push_str(&format!(
+            "; {lacking} of them cannot be held against each other, for one side did not count its output"
+        ));
     }
     text
 }
@@ -261,7 +271,7 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         let not_shown = of(Verdict::NotShown).len();
         if !seen.is_empty() {
             texts.push(format!(
-                "{not_shown} not shown to differ; about this much would have been seen: {}.",
+                "{not_shown} not shown to differ; a difference of about this much would have been seen: {}.",
                 seen.join(", ")
             ));
         } else if not_shown > 0 {
@@ -276,8 +286,12 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
             let example = pairs.iter().filter(is_example).find(is_share).or_else(|| examples.next());
             let example = example
                 .map(|pair| {
-                    let needed =
-                        if is_share(&pair) { ", of which 10 must be of the rarer outcome" } else { "" };
+                    let needed = match &pair.sides {
+                        [Some(Figure::Share(a)), Some(Figure::Share(b))] => {
+                            format!(", about {:.1} of the rarer outcome, where 10 are needed", evidence(a, b))
+                        }
+                        _ => String::new(),
+                    };
                     format!("; of {}, {} independent ones{needed}", escaped(&pair.name), counts_like(pair))
                 })
                 .unwrap_or_default();
@@ -312,7 +326,8 @@ fn closing(comparison: &Comparison, all: bool) -> Vec<String> {
         }
     }
     texts.push(
-        "This speaks for conditions as in these windows; a burst or outage that they did not contain is not in it."
+        "This speaks for conditions as in these windows; a burst or outage that they did not contain is not in it, and \
+         with fewer than about 8 ups and downs in them the intervals are too narrow."
             .to_owned(),
     );
     if all || !comparison.figures.found().is_empty() || !comparison.engines.found().is_empty() {

@@ -63,7 +63,7 @@ impl Difference {
 
 /// The independent rows that the rarer outcome counts like, on the side with the larger share of it.
 /// When both shares are equal, that of the side with more of them.
-fn evidence(a: &Share, b: &Share) -> f64 {
+pub fn evidence(a: &Share, b: &Share) -> f64 {
     // Their mean is above one half, in whole numbers.
     let counts = [a.hits, a.rows, b.hits, b.rows].map(u128::from);
     let hits_are_rarer = counts[0] * counts[3] + counts[2] * counts[1] <= counts[1] * counts[3];

@@ -20,7 +20,7 @@ mod share;
 mod window;
 
 pub use batches::{Batch, Batches, Design};
-pub use difference::Difference;
+pub use difference::{Difference, evidence};
 pub use explain::{Attribution, FEWEST_REQUESTS, NamedAccount, SHOWN, WorstStretch, explain};
 pub use family::{Verdict, judge_together, p_value};
 pub use limit::{Judgement, Limit};

@@ -231,6 +231,14 @@ fn accounting_that_one_side_lacks_is_said() {
     let text = compare(&lab, &[&[A, B], &TARGETS[..]].concat()).exits(0).stdout.replace('\n', " ");
     assert!(
         text.contains(
+            "2 of 8 differ, judged together; 2 of them cannot be held against each other, for one side did not count its \
+             output."
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("figure "), "none that says anything: {text}");
+    assert!(
+        text.contains(
             "Not to be held against each other, for one side did not count its output, 2: attainment, miss \
              output_unmeasured."
         ),

@@ -182,7 +182,8 @@ typical missed requests of prefill engine n2
   narwhal-jq show 00001776-1aab-4306-a998-3b0a64226387
 
 speaks for conditions as in this window; a burst or outage that it did not
-  contain is not in it
+  contain is not in it, and with fewer than about 8 ups and downs in it the
+  interval is too narrow
 "#;
 
 #[test]

@@ -205,7 +205,7 @@ impl LimitFinding {
             if is_confident {
                 self.verdict = LimitVerdict::Undecided;
             }
-            self.words.push_str("; token accounting is unavailable: whether all of them met is not known");
+            self.words.push_str("; token accounting is unavailable: which of them met is not known");
         }
     }
 }
