@@ -6,6 +6,7 @@ pub mod comparison;
 pub mod csv;
 pub mod diagnosis;
 pub mod explanation;
+mod idle;
 pub mod intervals;
 pub mod json;
 mod layout;

@@ -12,6 +12,7 @@ use rusqlite::types::ValueRef;
 use unicode_width::UnicodeWidthStr;
 
 use super::cell::Cell;
+use super::idle::{bucket_column, idle_of};
 use super::layout::{ColumnLayout, GAP, Layout};
 use super::moments::Moments;
 use super::numbers::Rounding;
@@ -269,29 +270,6 @@ fn folded(cell: String, fold: Option<usize>) -> Vec<String> {
         lines.extend(characters.chunks(fold).map(|part| part.iter().collect::<String>()));
     }
     lines
-}
-
-/// The column that says where in its run a row's bucket of time begins.
-fn bucket_column(names: &[String]) -> Option<usize> {
-    names.iter().position(|name| name == "bucket_s")
-}
-
-/// Of which run a row is a stretch of time in which nothing arrived: empty for one of wall time, as `--by 5m` gives them;
-/// none when it is no such row.
-fn idle_of(names: &[String], row: &[Cell]) -> Option<String> {
-    let mut counts =
-        names.iter().zip(row).filter(|(name, _)| ["offered", "requests", "n"].contains(&name.as_str()));
-    if counts.next().is_none_or(|(_, count)| *count != Cell::Int(0)) {
-        return None;
-    }
-    let is_time = |text: &str| text.len() > 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[10] == b'T';
-    match (names.first()?.as_str(), row.first()?) {
-        ("run", Cell::Text(run)) if bucket_column(names).is_some() => Some(run.clone()),
-        ("scope", Cell::Text(scope)) if is_time(scope) => Some(String::new()),
-        // As `--by run,1m` calls them.
-        ("scope", Cell::Text(scope)) => scope.split_once(" +").map(|(run, _)| run.to_owned()),
-        _ => None,
-    }
 }
 
 impl Sink for Table<'_> {
